@@ -1,0 +1,75 @@
+# Everything a contributor runs, and all that CI runs. Needs Python 3.11 or newer and make.
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.set-up
+
+.PHONY: help setup run check test test-all evaluate bench docs lock clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Make .venv, install everything into it and fetch the model (once)
+
+run: $(STAMP) ## Set up if need be, then start kb; Ctrl-C stops it
+	@exec $(BIN)/kb up
+
+check: $(STAMP) ## Format, lint, types, imports, unit tests and house rules; under a minute
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q tests/unit tests/house_rules
+
+test: check ## Check, then every test but the slow ones
+	$(BIN)/pytest tests -m "not slow"
+
+test-all: check ## Check, then every test
+	$(BIN)/pytest tests
+
+evaluate: $(STAMP) ## Measure how well search finds: make evaluate DATA=folder
+	@test -n "$(DATA)" || { echo "Name the folder of judged queries: make evaluate DATA=folder" >&2; exit 2; }
+	$(BIN)/python -m evaluation.run "$(DATA)"
+
+bench: $(STAMP) ## Measure how fast search is
+	$(BIN)/python -m bench.search
+
+docs: $(STAMP) ## Write the reference pages anew from the code
+	$(BIN)/python -m docs.generate
+
+# Pins stay as they are unless pyproject.toml rules them out; ARGS=--upgrade moves them.
+lock: $(STAMP) ## Pin what pyproject.toml asks for (ARGS=--upgrade: at its newest)
+	$(BIN)/python -c "$$LIST_REQUIREMENTS" | CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile \
+		--quiet --generate-hashes --allow-unsafe --strip-extras --no-emit-options \
+		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
+		$(ARGS) --output-file requirements.lock -
+
+clean: ## Remove .venv and all that the tools left behind
+	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .schemathesis
+	find src tests evaluation bench docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamp comes last, so that a set-up that failed half-way is done again.
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "kb needs Python 3.11 or newer, and '$(PYTHON)' is: $$($(PYTHON) --version 2>&1 | head -n 1)." >&2; \
+		echo "Install it, or name another: make setup PYTHON=python3.12" >&2; exit 1; }
+	@echo "Setting up .venv (about a minute the first time) ..."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/kb model fetch
+	@touch $@
+
+# pip-compile reads no dependency groups, and what builds the project must be pinned too: hatchling needs
+# editables for an editable install. The project's own extras, named in `all`, are listed one by one.
+define LIST_REQUIREMENTS
+import tomllib
+with open('pyproject.toml', 'rb') as file:
+    tree = tomllib.load(file)
+project = tree['project']
+extras = [line for extra in project['optional-dependencies'].values() for line in extra]
+wanted = tree['build-system']['requires'] + ['editables'] + project['dependencies']
+wanted += [line for line in extras if not line.startswith(project['name'] + '[')]
+print(*wanted, *tree['dependency-groups']['dev'], sep='\n')
+endef
+export LIST_REQUIREMENTS

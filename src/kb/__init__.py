@@ -1,0 +1,1 @@
+"""A self-hosted, fully local knowledge base for people and their AI agents."""

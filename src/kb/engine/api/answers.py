@@ -1,0 +1,292 @@
+"""The JSON that the engine answers with. Fields may be added, never renamed."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, Self
+from uuid import UUID
+
+from pydantic import BaseModel, PlainSerializer
+
+from kb.engine.model import Chunk, Document, DocumentDetail, Job, JobStatus, Page
+from kb.engine.search.hybrid import Hit, SearchOutcome
+
+Time = Annotated[
+    datetime,
+    PlainSerializer(lambda moment: moment.astimezone(UTC).isoformat().replace("+00:00", "Z"), return_type=str),
+]
+
+
+class DocumentAnswer(BaseModel):
+    id: int
+    uuid: UUID
+    title: str
+    doc_type: str
+    format: str
+    filename: str
+    source_path: str | None
+    size_bytes: int
+    content_hash: str
+    tags: list[str]
+    metadata: dict[str, Any]
+    processing_method: str
+    processing_status: str
+    chunk_count: int
+    version: int
+    created_at: Time
+    updated_at: Time | None
+
+    @classmethod
+    def of(cls, document: Document) -> Self:
+        return cls(**_document_fields(document))
+
+
+class ChunkAnswer(BaseModel):
+    id: int
+    uuid: UUID
+    ordinal: int
+    text: str
+    page_num: int | None
+    heading: str | None
+
+    @classmethod
+    def of(cls, chunk: Chunk) -> Self:
+        return cls(
+            id=chunk.id,
+            uuid=chunk.uuid,
+            ordinal=chunk.ordinal,
+            text=chunk.text,
+            page_num=chunk.page_num,
+            heading=chunk.heading,
+        )
+
+
+class DocumentDetailAnswer(DocumentAnswer):
+    chunks: list[ChunkAnswer] | None = None
+    text: str | None = None
+
+    @classmethod
+    def of_detail(cls, detail: DocumentDetail, *, with_chunks: bool = True) -> Self:
+        """A file has no `text`, and a caller who wants no chunks gets none: both are then left out."""
+        answer = cls(**_document_fields(detail.document))
+        if with_chunks:
+            answer.chunks = [ChunkAnswer.of(chunk) for chunk in detail.chunks]
+        if detail.text is not None:
+            answer.text = detail.text
+        return answer
+
+
+def _document_fields(document: Document) -> dict[str, Any]:
+    return {
+        "id": document.id,
+        "uuid": document.uuid,
+        "title": document.title,
+        "doc_type": document.doc_type,
+        "format": document.format,
+        "filename": document.filename,
+        "source_path": document.source_path,
+        "size_bytes": document.size_bytes,
+        "content_hash": document.content_hash,
+        "tags": list(document.tags),
+        "metadata": dict(document.metadata),
+        "processing_method": document.processing_method,
+        # A document exists only once its job has committed it.
+        "processing_status": "completed",
+        "chunk_count": document.chunk_count,
+        "version": document.version,
+        "created_at": document.created_at,
+        "updated_at": document.updated_at,
+    }
+
+
+class DocumentsAnswer(BaseModel):
+    documents: list[DocumentAnswer]
+    total: int
+    limit: int
+    offset: int
+
+    @classmethod
+    def of(cls, page: Page[Document], limit: int, offset: int) -> Self:
+        documents = [DocumentAnswer.of(document) for document in page.rows]
+        return cls(documents=documents, total=page.total, limit=limit, offset=offset)
+
+
+class DeletedAnswer(BaseModel):
+    status: str = "deleted"
+    document_id: int
+    title: str
+    chunks_removed: int
+
+
+class ClearedAnswer(BaseModel):
+    documents_removed: int
+    embeddings_removed: int
+    bytes_freed: int
+
+
+class TagCountAnswer(BaseModel):
+    name: str
+    count: int
+
+
+class TagsAnswer(BaseModel):
+    tags: list[TagCountAnswer]
+
+
+class JobErrorAnswer(BaseModel):
+    code: str
+    message: str
+
+
+class JobAnswer(BaseModel):
+    id: int
+    job_id: int
+    uuid: UUID
+    type: str
+    status: JobStatus
+    progress: float
+    current_step: str
+    completed_steps: int
+    total_steps: int
+    message: str
+    filename: str
+    document_id: int | None
+    document_uuid: UUID | None
+    chunks_created: int | None
+    duplicate: bool
+    error: JobErrorAnswer | None
+    attempts: int
+    created_at: Time
+    started_at: Time | None
+    finished_at: Time | None
+    elapsed_seconds: float | None
+    estimated_remaining_seconds: float | None
+
+    @classmethod
+    def of(cls, job: Job, now: datetime) -> Self:
+        elapsed = None if job.started_at is None else (job.finished_at or now) - job.started_at
+        seconds = None if elapsed is None else round(max(elapsed.total_seconds(), 0.0), 3)
+        progress = job.progress.fraction
+        remaining = None
+        if job.status is JobStatus.RUNNING and seconds is not None and progress > 0:
+            remaining = round(seconds * (1 - progress) / progress, 1)
+        return cls(
+            id=job.id,
+            job_id=job.id,
+            uuid=job.uuid,
+            type=job.type,
+            status=job.status,
+            progress=round(progress, 4),
+            current_step=job.progress.step,
+            completed_steps=job.progress.completed_steps,
+            total_steps=job.progress.total_steps,
+            message=job.progress.message,
+            filename=job.filename,
+            document_id=job.document_id,
+            document_uuid=job.document_uuid,
+            chunks_created=job.chunks_created,
+            duplicate=job.is_duplicate,
+            error=None if job.error is None else JobErrorAnswer(code=job.error.code, message=job.error.message),
+            attempts=job.attempts,
+            created_at=job.created_at,
+            started_at=job.started_at,
+            finished_at=job.finished_at,
+            elapsed_seconds=seconds,
+            estimated_remaining_seconds=remaining,
+        )
+
+
+class JobsAnswer(BaseModel):
+    jobs: list[JobAnswer]
+    total: int
+    limit: int
+    offset: int
+
+
+class ScoresAnswer(BaseModel):
+    """Why it was found: the keyword score (bm25) and the cosine; null where that method did not find it."""
+
+    fts: float | None
+    vector: float | None
+
+
+class HitAnswer(BaseModel):
+    chunk_id: int
+    chunk_uuid: UUID
+    document_id: int
+    document_uuid: UUID
+    title: str
+    filename: str
+    source_path: str | None
+    doc_type: str
+    format: str
+    tags: list[str]
+    metadata: dict[str, Any]
+    text: str
+    snippet: str
+    page_num: int | None
+    heading: str | None
+    score: float
+    relevance: float
+    scores: ScoresAnswer
+    created_at: Time
+    updated_at: Time | None
+
+    @classmethod
+    def of(cls, hit: Hit) -> Self:
+        document, chunk = hit.document, hit.chunk
+        return cls(
+            chunk_id=chunk.id,
+            chunk_uuid=chunk.uuid,
+            document_id=document.id,
+            document_uuid=document.uuid,
+            title=document.title,
+            filename=document.filename,
+            source_path=document.source_path,
+            doc_type=document.doc_type,
+            format=document.format,
+            tags=list(document.tags),
+            metadata=dict(document.metadata),
+            text=chunk.text,
+            snippet=hit.snippet,
+            page_num=chunk.page_num,
+            heading=chunk.heading,
+            score=round(hit.score, 6),
+            relevance=round(hit.relevance, 4),
+            scores=ScoresAnswer(fts=hit.keyword_score, vector=hit.cosine),
+            created_at=document.created_at,
+            updated_at=document.updated_at,
+        )
+
+
+class SearchAnswer(BaseModel):
+    results: list[HitAnswer]
+    total: int
+    took_ms: float
+    degraded: bool
+    suggestion: str | None
+
+    @classmethod
+    def of(cls, outcome: SearchOutcome, took_ms: float) -> Self:
+        return cls(
+            results=[HitAnswer.of(hit) for hit in outcome.hits],
+            total=outcome.total,
+            took_ms=round(took_ms, 3),
+            degraded=outcome.is_degraded,
+            suggestion=outcome.suggestion,
+        )
+
+
+class StatusAnswer(BaseModel):
+    version: str
+    schema_version: int
+    model: Mapping[str, str | int | bool]
+    device: str
+    documents: Mapping[str, Any]
+    chunks: int
+    vectors: int
+    size_bytes: int
+    queue: Mapping[str, int]
+    storage: Mapping[str, str]
+    configuration: Mapping[str, str | int]
+    health: Mapping[str, Any]
+    last_updated: Time | None

@@ -1,0 +1,38 @@
+"""The HTTP API: routes put together, behind the guard."""
+
+from fastapi import APIRouter, Depends, FastAPI
+from starlette.types import ASGIApp
+
+from kb.engine.api import documents, jobs, notes, search, status, tags
+from kb.engine.api.errors import add_error_handlers
+from kb.engine.api.guard import Access, Guard
+from kb.engine.api.openapi import describe_problems
+from kb.engine.api.parameters import refuse_unknown_parameters
+from kb.engine.wiring import Engine
+from kb.version import VERSION
+
+
+def create_app(engine: Engine, access: Access) -> ASGIApp:
+    return Guard(create_routes(engine), access)
+
+
+def create_routes(engine: Engine | None = None) -> FastAPI:
+    """The routes alone. Without an engine they can be described, but not called."""
+    app = FastAPI(
+        title="kb engine",
+        version=VERSION,
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        dependencies=[Depends(refuse_unknown_parameters)],
+    )
+    app.state.engine = engine
+    v1 = APIRouter(prefix="/api/v1")
+    for resource in (jobs, documents, notes, tags, search, status):
+        v1.include_router(resource.router)
+    app.include_router(v1)
+    app.include_router(status.health_router)
+    add_error_handlers(app)
+    describe_problems(app)
+    return app

@@ -1,0 +1,147 @@
+"""The JSON that the engine takes."""
+
+import json
+from collections.abc import Mapping
+from datetime import date
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from kb.engine.api.parameters import NO_NUL, WITH_A_LETTER
+from kb.engine.model import Scope
+from kb.engine.search.hybrid import Grouping, Mode, SearchRequest
+
+MAX_NOTE_CHARACTERS = 1_000_000
+MAX_QUERY_CHARACTERS = 10_000
+MAX_METADATA_BYTES = 65_536
+CONFIRMATION_PHRASE = "DELETE ALL"
+
+
+def _require_storable_json(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """JSON that every reader of it can read: no NaN, no half of a surrogate pair, not too large or deep."""
+    try:
+        size = len(json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
+    except (ValueError, RecursionError) as error:
+        raise ValueError("must be JSON without NaN, infinity or unpaired surrogates") from error
+    if size > MAX_METADATA_BYTES:
+        raise ValueError(f"must be at most {MAX_METADATA_BYTES} bytes of JSON")
+    return value
+
+
+Text = Annotated[str, Field(min_length=1, max_length=MAX_NOTE_CHARACTERS, pattern=WITH_A_LETTER)]
+Title = Annotated[str, Field(min_length=1, max_length=500, pattern=WITH_A_LETTER)]
+Tag = Annotated[str, Field(min_length=1, max_length=200, pattern=WITH_A_LETTER), AfterValidator(str.strip)]
+Tags = Annotated[list[Tag], Field(max_length=1000)]
+SourcePath = Annotated[str, Field(min_length=1, max_length=4096, pattern=NO_NUL)]
+Metadata = Annotated[dict[str, Any], AfterValidator(_require_storable_json)]
+Integer = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+MetadataValue = Annotated[str, Field(max_length=4096, pattern=NO_NUL)] | bool | Integer | Number | None
+Day = Annotated[date, Field(strict=False)]
+
+
+class RequestBody(BaseModel):
+    """Whatever is misspelt or mistyped is refused, never guessed at."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class NoteBody(RequestBody):
+    type: Literal["note"]
+    text: Text
+    title: Title | None = None
+    tags: Tags = []
+    source_path: SourcePath | None = None
+    metadata: Metadata = {}
+
+
+class FileFields(RequestBody):
+    """The fields of a form that stand beside its `file`."""
+
+    title: Title | None = None
+    tags: Tags = []
+    source_path: SourcePath | None = None
+    metadata: Metadata = {}
+    force_ocr: bool = False
+
+
+class NoteChangeBody(RequestBody):
+    text: Text
+    title: Title | None = None
+    tags: Tags | None = None
+
+
+class DocumentChangeBody(RequestBody):
+    title: Title | None = None
+    metadata: Metadata | None = None
+
+
+class TagsBody(RequestBody):
+    tags: Tags
+
+
+class TagChangeBody(RequestBody):
+    add: Tags = []
+    remove: Tags = []
+
+
+class ClearBody(RequestBody):
+    confirm: bool
+    confirmation_phrase: str
+
+
+class DateRange(RequestBody):
+    start: Day | None = None
+    end: Day | None = None
+
+
+class Filters(RequestBody):
+    format: Annotated[str, Field(max_length=20, pattern=NO_NUL)] | None = None
+    doc_type: Annotated[str, Field(max_length=20, pattern=NO_NUL)] | None = None
+    date_range: DateRange | None = None
+    source_path: SourcePath | None = None
+    metadata: dict[str, MetadataValue] | None = None
+
+
+class SearchBody(RequestBody):
+    query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS, pattern=WITH_A_LETTER)]
+    top: Annotated[int, Field(ge=1, le=200)] = 10
+    offset: Annotated[int, Field(ge=0, le=10_000)] = 0
+    mode: Literal["hybrid", "fts", "vector"] | None = None
+    fts_only: bool = False
+    vec_only: bool = False
+    tags: Tags = []
+    filters: Filters = Filters()
+    min_relevance: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.0
+    group_by: Literal["chunk", "document"] = "chunk"
+
+    @model_validator(mode="after")
+    def _require_one_mode(self) -> Self:
+        if len(self._modes()) > 1:
+            raise ValueError("mode, fts_only and vec_only contradict one another")
+        return self
+
+    def _modes(self) -> set[str]:
+        given = {self.mode} if self.mode else set[str]()
+        return given | ({"fts"} if self.fts_only else set()) | ({"vector"} if self.vec_only else set())
+
+    def to_request(self) -> SearchRequest:
+        filters = self.filters
+        days = filters.date_range or DateRange()
+        return SearchRequest(
+            query=self.query,
+            scope=Scope(
+                tags=tuple(self.tags),
+                format=filters.format,
+                doc_type=filters.doc_type,
+                source_path=filters.source_path,
+                created_from=days.start,
+                created_to=days.end,
+                metadata=filters.metadata or {},
+            ),
+            mode=Mode(next(iter(self._modes()), "hybrid")),
+            top=self.top,
+            offset=self.offset,
+            min_relevance=self.min_relevance,
+            group_by=Grouping(self.group_by),
+        )

@@ -1,0 +1,99 @@
+"""Routes of documents: list, read, edit, download, delete."""
+
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import FileResponse
+
+from kb.engine import documents
+from kb.engine.api.answers import (
+    ClearedAnswer,
+    DeletedAnswer,
+    DocumentAnswer,
+    DocumentDetailAnswer,
+    DocumentsAnswer,
+)
+from kb.engine.api.bodies import CONFIRMATION_PHRASE, ClearBody, DocumentChangeBody
+from kb.engine.api.parameters import EngineDep, ExpectedVersion, Limit, Offset, PlainText, RefDep, etag
+from kb.engine.errors import ConfirmationRequired
+from kb.engine.model import Direction, DocumentOrder, DocumentQuery
+
+router = APIRouter(tags=["documents"])
+
+
+@router.get("/documents")
+def list_documents(
+    engine: EngineDep,
+    source_path: PlainText | None = None,
+    tag: Annotated[list[PlainText] | None, Query(max_length=100)] = None,
+    doc_type: PlainText | None = None,
+    format: PlainText | None = None,
+    q: PlainText | None = None,
+    sort: DocumentOrder = DocumentOrder.RECENT,
+    order: Direction | None = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> DocumentsAnswer:
+    query = DocumentQuery(source_path, tuple(tag or ()), doc_type, format, q, sort, order, limit, offset)
+    return DocumentsAnswer.of(engine.store.list_documents(query), limit, offset)
+
+
+@router.get("/documents/{id}", response_model_exclude_unset=True)
+def get_document(
+    engine: EngineDep,
+    ref: RefDep,
+    response: Response,
+    *,
+    chunks: bool = True,
+    chunk_limit: Limit | None = None,
+    chunk_offset: Offset = 0,
+) -> DocumentDetailAnswer:
+    detail = engine.store.read_document(ref, chunk_limit=chunk_limit if chunks else 0, chunk_offset=chunk_offset)
+    response.headers["ETag"] = etag(detail.document.version)
+    return DocumentDetailAnswer.of_detail(detail, with_chunks=chunks)
+
+
+@router.patch("/documents/{id}")
+def update_document(
+    engine: EngineDep, ref: RefDep, expected: ExpectedVersion, body: DocumentChangeBody, response: Response
+) -> DocumentAnswer:
+    document = engine.store.update_document(
+        ref, title=body.title, metadata=body.metadata, expected_version=expected, now=engine.clock()
+    )
+    response.headers["ETag"] = etag(document.version)
+    return DocumentAnswer.of(document)
+
+
+@router.get("/documents/{id}/file", response_class=Response)
+def get_document_file(engine: EngineDep, ref: RefDep) -> Response:
+    """The original, always as a download and never as a type that a browser would run."""
+    detail = engine.store.read_document(ref, chunk_limit=0)
+    document = detail.document
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(document.filename, safe='')}"}
+    if document.original is None:
+        return Response(detail.text, media_type="text/plain; charset=utf-8", headers=headers)
+    return FileResponse(
+        engine.originals.path_of(document.original), media_type="application/octet-stream", headers=headers
+    )
+
+
+@router.delete("/documents/{id}")
+def delete_document(engine: EngineDep, ref: RefDep, expected: ExpectedVersion) -> DeletedAnswer:
+    deleted = documents.delete_document(engine.store, engine.originals, ref, expected_version=expected)
+    return DeletedAnswer(document_id=deleted.id, title=deleted.title, chunks_removed=deleted.chunks_removed)
+
+
+@router.delete("/documents")
+def clear_documents(engine: EngineDep, body: ClearBody) -> ClearedAnswer:
+    if not body.confirm or body.confirmation_phrase != CONFIRMATION_PHRASE:
+        raise ConfirmationRequired(
+            "This deletes ALL documents. Send exactly "
+            f'{{"confirm": true, "confirmation_phrase": "{CONFIRMATION_PHRASE}"}} if you mean it.'
+        )
+    cleared = documents.clear(engine.store, engine.originals, now=engine.clock())
+    return ClearedAnswer(
+        documents_removed=cleared.documents_removed,
+        embeddings_removed=cleared.vectors_removed,
+        bytes_freed=cleared.bytes_freed,
+    )

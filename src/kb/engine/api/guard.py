@@ -1,0 +1,161 @@
+"""Who may come in: the checks that every request passes before any route sees it.
+
+A loopback address is no protection: any web page can send requests to it, and with DNS rebinding read the
+answers. So the names under which the engine is called (Host) and the pages that call it (Origin) are checked
+always, key or no key.
+"""
+
+import hmac
+import re
+import uuid
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from kb.engine.api.errors import problem
+
+API_PREFIX = "/api/"
+# Reading by POST, because a query does not fit into a URL.
+READING_POSTS = frozenset({"/api/v1/search"})
+READING_METHODS = frozenset({"GET", "HEAD"})
+
+# A note of 1,000,000 characters, each written as \uXXXX\uXXXX, is 12 MB.
+MAX_JSON_BYTES = 16 * 1024 * 1024
+# What the form around an uploaded file may add to it.
+MAX_FORM_BYTES = 2 * 1024 * 1024
+
+USABLE_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+SECURITY_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+@dataclass(frozen=True)
+class Access:
+    """Empty keys mean that none is needed."""
+
+    api_key: str
+    api_key_readonly: str
+    hosts: tuple[str, ...]
+    origins: tuple[str, ...]
+    max_file_bytes: int
+
+
+@dataclass(frozen=True)
+class Refusal:
+    code: str
+    detail: str
+
+
+class Guard:
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+        self._hosts = {host.lower() for host in access.hosts}
+        self._origins = {origin.lower() for origin in access.origins}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        headers = Headers(scope=scope)
+        scope["kb.request_id"] = _choose_request_id(headers.get("x-request-id"))
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                answer = MutableHeaders(scope=message)
+                answer["X-Request-ID"] = scope["kb.request_id"]
+                for name, value in SECURITY_HEADERS.items():
+                    answer.setdefault(name, value)
+            await send(message)
+
+        refusal = self._find_refusal(scope, headers)
+        if refusal is not None:
+            challenge = {"WWW-Authenticate": "Bearer"} if refusal.code == "unauthorized" else None
+            await problem(refusal.code, refusal.detail, headers=challenge)(scope, receive, send_with_headers)
+            return
+        await self._app(scope, self._limited(headers, receive), send_with_headers)
+
+    def _find_refusal(self, scope: Scope, headers: Headers) -> Refusal | None:
+        if _host_name(headers.get("host", "")) not in self._hosts:
+            return Refusal("forbidden", "This Host is not allowed. Add it to KB_ALLOWED_HOSTS if it is yours.")
+        is_api = scope["path"].startswith(API_PREFIX)
+        origin = headers.get("origin")
+        if origin is not None and not self._is_known_origin(origin):
+            return Refusal("forbidden", "This Origin is not allowed. Add it to KB_ALLOWED_ORIGINS if it is yours.")
+        # A browser tells in this header what it would otherwise keep to itself on requests without an Origin.
+        if is_api and origin is None and headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+            return Refusal("forbidden", "Pages of other sites may not call the engine.")
+        if is_api and self._access.api_key:
+            refusal = self._check_key(scope, headers)
+            if refusal is not None:
+                return refusal
+        return self._check_size(headers)
+
+    def _is_known_origin(self, origin: str) -> bool:
+        origin = origin.lower()
+        return origin in self._origins or _host_name(urlsplit(origin).netloc) in self._origins
+
+    def _check_key(self, scope: Scope, headers: Headers) -> Refusal | None:
+        given = headers.getlist("authorization")
+        scheme, _, key = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+        if scheme.lower() != "bearer":
+            return Refusal("unauthorized", "Send the engine's key: Authorization: Bearer <KB_API_KEY>.")
+        if _equal(key, self._access.api_key):
+            return None
+        if not self._access.api_key_readonly or not _equal(key, self._access.api_key_readonly):
+            return Refusal("unauthorized", "This key is not the engine's KB_API_KEY.")
+        if scope["method"] in READING_METHODS or scope["path"] in READING_POSTS:
+            return None
+        return Refusal("forbidden", "This key can only read.")
+
+    def _check_size(self, headers: Headers) -> Refusal | None:
+        length = headers.get("content-length", "0")
+        if length.isdecimal() and int(length) <= self._max_bytes(headers):
+            return None
+        if _is_form(headers):
+            limit_mb = self._access.max_file_bytes // 1_048_576
+            return Refusal("file_too_large", f"The largest accepted file is {limit_mb} MB (KB_MAX_FILE_MB).")
+        return Refusal("payload_too_large", f"The largest accepted body is {MAX_JSON_BYTES} bytes.")
+
+    def _max_bytes(self, headers: Headers) -> int:
+        return self._access.max_file_bytes + MAX_FORM_BYTES if _is_form(headers) else MAX_JSON_BYTES
+
+    def _limited(self, headers: Headers, receive: Receive) -> Receive:
+        """The body, cut off with 413 where it grows beyond what its length promised or never told."""
+        left = self._max_bytes(headers)
+
+        async def receive_limited() -> Message:
+            nonlocal left
+            message = await receive()
+            left -= len(message.get("body", b""))
+            if left < 0:
+                raise HTTPException(413, "The body is too large.")
+            return message
+
+        return receive_limited
+
+
+def _choose_request_id(given: str | None) -> str:
+    return given if given is not None and USABLE_REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+
+
+def _host_name(host: str) -> str:
+    """The name of a Host header without its port: `[::1]:8000` is `[::1]`."""
+    return re.sub(r":\d*$", "", host.lower())
+
+
+def _equal(given: str, secret: str) -> bool:
+    return hmac.compare_digest(given.encode(), secret.encode())
+
+
+def _is_form(headers: Headers) -> bool:
+    return headers.get("content-type", "").lower().startswith("multipart/form-data")

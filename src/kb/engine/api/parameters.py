@@ -1,0 +1,69 @@
+"""What routes take besides a body: names of things, pages of lists, versions."""
+
+import re
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Depends, Header, Path, Query, Request
+from fastapi.exceptions import RequestValidationError
+
+from kb.engine.model import Ref
+from kb.engine.wiring import Engine
+
+REF_PATTERN = "^([0-9]{1,19}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$"
+NO_NUL = r"^[^\x00]*$"
+WITH_A_LETTER = r"^[^\x00]*[^\s\x00][^\x00]*$"
+
+# An ETag that no version has: it came from elsewhere, so it cannot match.
+NO_VERSION = -1
+
+
+def get_engine(request: Request) -> Engine:
+    engine: Engine = request.app.state.engine
+    return engine
+
+
+def _parse_ref(
+    name: Annotated[str, Path(alias="id", pattern=REF_PATTERN, description="Integer id or UUID.")],
+) -> Ref:
+    return int(name) if name.isdecimal() else UUID(name)
+
+
+def _parse_if_match(
+    if_match: Annotated[
+        str | None,
+        Header(description="The ETag of the version you have seen: another one is refused with 412."),
+    ] = None,
+) -> int | None:
+    if if_match is None or if_match.strip() == "*":
+        return None
+    version = re.fullmatch(r'\s*"(\d{1,18})"\s*', if_match)
+    return int(version[1]) if version else NO_VERSION
+
+
+def refuse_unknown_parameters(request: Request) -> None:
+    """A mistyped parameter would otherwise be ignored, and its caller none the wiser."""
+    route = request.scope["route"]
+    known = {field.alias for field in route.dependant.query_params}
+    for dependency in route.dependant.dependencies:
+        known |= {field.alias for field in dependency.query_params}
+    unknown = sorted(set(request.query_params) - known)
+    if unknown:
+        raise RequestValidationError(
+            [
+                {"type": "extra_forbidden", "loc": ("query", name), "msg": "There is no such parameter."}
+                for name in unknown
+            ]
+        )
+
+
+EngineDep = Annotated[Engine, Depends(get_engine)]
+RefDep = Annotated[Ref, Depends(_parse_ref)]
+ExpectedVersion = Annotated[int | None, Depends(_parse_if_match)]
+Limit = Annotated[int, Query(ge=1, le=1000)]
+Offset = Annotated[int, Query(ge=0, le=2**53)]
+PlainText = Annotated[str, Query(pattern=NO_NUL, max_length=4096)]
+
+
+def etag(version: int) -> str:
+    return f'"{version}"'

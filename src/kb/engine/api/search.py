@@ -1,0 +1,21 @@
+"""The search route."""
+
+import time
+
+from fastapi import APIRouter, Response
+
+from kb.engine.api.answers import SearchAnswer
+from kb.engine.api.bodies import SearchBody
+from kb.engine.api.parameters import EngineDep
+from kb.engine.search.hybrid import search
+
+router = APIRouter(tags=["search"])
+
+
+@router.post("/search", response_model=SearchAnswer)
+def search_documents(engine: EngineDep, body: SearchBody) -> Response:
+    started = time.perf_counter()
+    outcome = search(engine.store, engine.embedder, body.to_request())
+    answer = SearchAnswer.of(outcome, (time.perf_counter() - started) * 1000)
+    # Serialised here: handed to the framework, every field would be validated once more.
+    return Response(answer.model_dump_json(), media_type="application/json")

@@ -1,0 +1,92 @@
+"""Routes that tell how the engine is."""
+
+import os
+from typing import Any
+
+from fastapi import APIRouter
+
+from kb.engine.api.answers import StatusAnswer
+from kb.engine.api.parameters import EngineDep
+from kb.engine.errors import Unavailable
+from kb.engine.ingestion.indexing import chunk_tokens
+from kb.engine.model import Statistics
+from kb.engine.wiring import Engine
+from kb.version import VERSION
+
+router = APIRouter(tags=["status"])
+health_router = APIRouter(tags=["health"])
+
+
+@router.get("/status")
+def get_status(engine: EngineDep) -> StatusAnswer:
+    statistics = engine.store.read_statistics()
+    queue = engine.store.count_jobs()
+    model = engine.embedder.model
+    options = engine.options
+    return StatusAnswer(
+        version=VERSION,
+        schema_version=statistics.schema_version,
+        model={
+            "name": model.name,
+            "dimension": model.dimension,
+            "window": model.window,
+            "fingerprint": model.fingerprint,
+            "loaded": engine.embedder.is_ready,
+        },
+        device="cpu",
+        documents={
+            "total": sum(statistics.documents_by_type.values()),
+            "by_type": dict(statistics.documents_by_type),
+        },
+        chunks=statistics.chunks,
+        vectors=statistics.vectors,
+        size_bytes=statistics.size_bytes,
+        queue={"queued": queue.queued, "running": queue.running, "failed": queue.failed},
+        storage={
+            "data_dir": str(options.data_dir),
+            "originals": str(options.data_dir / "originals"),
+            "database": "sqlite",
+        },
+        configuration={
+            "chunk_size": chunk_tokens(engine.embedder),
+            "max_file_size_mb": options.max_file_bytes // 1_048_576,
+            "embedding_model": model.name,
+        },
+        health=_check_health(engine, statistics),
+        last_updated=statistics.last_changed_at,
+    )
+
+
+def _check_health(engine: Engine, statistics: Statistics) -> dict[str, Any]:
+    issues = [*engine.list_issues()]
+    if not engine.embedder.is_ready:
+        issues.append(engine.embedder.failure or "The embedding model is still loading; search is by keyword.")
+    if statistics.stale_vectors:
+        issues.append(f"{statistics.stale_vectors} chunks have vectors of another model and are found by keyword only.")
+    is_storage_accessible = os.access(engine.options.data_dir, os.W_OK)
+    if not is_storage_accessible:
+        issues.append("The data directory cannot be written.")
+    return {
+        "status": "degraded" if issues else "healthy",
+        "vector_db_connected": True,
+        "storage_accessible": is_storage_accessible,
+        "embedding_model_loaded": engine.embedder.is_ready,
+        "issues": issues,
+    }
+
+
+@health_router.get("/health/live")
+def is_live() -> dict[str, str]:
+    """The process answers."""
+    return {"status": "live"}
+
+
+@health_router.get("/health/ready")
+def is_ready(engine: EngineDep) -> dict[str, str]:
+    """Everything works: the store answers, the model is loaded, the worker runs."""
+    engine.store.count_jobs()
+    if not engine.embedder.is_ready:
+        raise Unavailable(engine.embedder.failure or "The embedding model is still loading.")
+    for issue in engine.list_issues():
+        raise Unavailable(issue)
+    return {"status": "ready"}

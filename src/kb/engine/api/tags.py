@@ -1,0 +1,61 @@
+"""Routes of tags. Each change answers the document as it is afterwards."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+
+from kb.engine.api.answers import DocumentAnswer, TagCountAnswer, TagsAnswer
+from kb.engine.api.bodies import TagChangeBody, TagsBody
+from kb.engine.api.parameters import NO_NUL, EngineDep, ExpectedVersion, RefDep, etag
+from kb.engine.model import Document
+
+router = APIRouter(tags=["tags"])
+
+
+@router.get("/tags")
+def list_tags(engine: EngineDep) -> TagsAnswer:
+    return TagsAnswer(tags=[TagCountAnswer(name=tag.name, count=tag.count) for tag in engine.store.list_tags()])
+
+
+@router.patch("/documents/{id}/tags")
+def change_tags(
+    engine: EngineDep, ref: RefDep, expected: ExpectedVersion, body: TagChangeBody, response: Response
+) -> DocumentAnswer:
+    document = engine.store.change_tags(
+        ref, add=body.add, remove=body.remove, expected_version=expected, now=engine.clock()
+    )
+    return _answer(document, response)
+
+
+@router.put("/documents/{id}/tags")
+def replace_tags(
+    engine: EngineDep, ref: RefDep, expected: ExpectedVersion, body: TagsBody, response: Response
+) -> DocumentAnswer:
+    document = engine.store.replace_tags(ref, body.tags, expected_version=expected, now=engine.clock())
+    return _answer(document, response)
+
+
+@router.post("/documents/{id}/tags")
+def add_tags(
+    engine: EngineDep, ref: RefDep, expected: ExpectedVersion, body: TagsBody, response: Response
+) -> DocumentAnswer:
+    document = engine.store.change_tags(ref, add=body.tags, remove=(), expected_version=expected, now=engine.clock())
+    return _answer(document, response)
+
+
+# `:path`, because a tag may hold slashes.
+@router.delete("/documents/{id}/tags/{tag:path}")
+def remove_tag(
+    engine: EngineDep,
+    ref: RefDep,
+    expected: ExpectedVersion,
+    tag: Annotated[str, Path(min_length=1, max_length=200, pattern=NO_NUL)],
+    response: Response,
+) -> DocumentAnswer:
+    document = engine.store.change_tags(ref, add=(), remove=[tag], expected_version=expected, now=engine.clock())
+    return _answer(document, response)
+
+
+def _answer(document: Document, response: Response) -> DocumentAnswer:
+    response.headers["ETag"] = etag(document.version)
+    return DocumentAnswer.of(document)

@@ -1,0 +1,43 @@
+"""The life of a document: submit, delete, clear."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from kb.engine.model import DeletedDocument, FileSubmission, Job, Ref
+from kb.engine.originals import IncomingFile, Originals
+from kb.engine.ports import Store
+
+
+def submit_file(
+    store: Store,
+    originals: Originals,
+    incoming: IncomingFile,
+    submission: FileSubmission,
+    *,
+    idempotency_key: str | None,
+    now: datetime,
+) -> Job:
+    """Queue a finished upload. When this returns, neither a crash nor a power cut can lose it."""
+    with originals.locked():
+        originals.keep(incoming, submission.original)
+        return store.add_job(submission, idempotency_key=idempotency_key, now=now)
+
+
+def delete_document(store: Store, originals: Originals, ref: Ref, *, expected_version: int | None) -> DeletedDocument:
+    deleted = store.delete_document(ref, expected_version=expected_version)
+    if deleted.original is not None:
+        originals.release(deleted.original, store.is_original_in_use)
+    return deleted
+
+
+@dataclass(frozen=True)
+class Clearance:
+    documents_removed: int
+    vectors_removed: int
+    bytes_freed: int
+
+
+def clear(store: Store, originals: Originals, *, now: datetime) -> Clearance:
+    cleared = store.delete_everything(now=now)
+    freed = originals.release_all(store.is_original_in_use)
+    return Clearance(cleared.documents_removed, cleared.vectors_removed, cleared.note_bytes_removed + freed)

@@ -1,0 +1,74 @@
+"""What a model's folder says about the network its weights belong to."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kb.engine.errors import Unavailable
+
+_MODULES = {"Transformer", "Pooling", "Normalize"}
+
+
+@dataclass(frozen=True)
+class Architecture:
+    hidden_size: int
+    layers: int
+    heads: int
+    epsilon: float
+    window: int
+    """How many tokens the model was trained to see at once, the two special ones included."""
+
+
+def read_architecture(folder: Path) -> Architecture:
+    """Raises `Unavailable` for anything but a BERT sentence encoder with mean pooling.
+
+    Another network run as if it were this one would answer without complaint, and wrongly.
+    """
+    config = _read_json(folder / "config.json")
+    if config is None:
+        raise Unavailable(f"The model {folder.name} is not here. `kb model fetch` fetches it.", model=folder.name)
+    for reason in _reasons_to_refuse(folder, config):
+        raise Unavailable(f"The model {folder.name} cannot be run here: {reason}.", model=folder.name)
+    sentences = _read_json(folder / "sentence_bert_config.json") or {}
+    try:
+        return Architecture(
+            hidden_size=config["hidden_size"],
+            layers=config["num_hidden_layers"],
+            heads=config["num_attention_heads"],
+            epsilon=config["layer_norm_eps"],
+            window=sentences.get("max_seq_length") or config["max_position_embeddings"],
+        )
+    except KeyError as exc:
+        raise Unavailable(
+            f"The config.json of the model {folder.name} does not state {exc.args[0]}.", model=folder.name
+        ) from exc
+
+
+def _reasons_to_refuse(folder: Path, config: dict[str, Any]) -> list[str]:
+    wanted = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute"}
+    # Absolute positions are what a BERT has when its config is silent about them.
+    stated = {"position_embedding_type": "absolute", **config}
+    reasons = [
+        f"its {name} is {stated.get(name)!r}, and only {value!r} is known"
+        for name, value in wanted.items()
+        if stated.get(name) != value
+    ]
+    pooling = _read_json(folder / "1_Pooling" / "config.json") or {"pooling_mode_mean_tokens": True}
+    modes = [name for name, is_on in pooling.items() if name.startswith("pooling_mode") and is_on]
+    if modes != ["pooling_mode_mean_tokens"]:
+        reasons.append("it does not pool by the mean of its tokens")
+    modules = _read_json(folder / "modules.json") or []
+    unknown = {module["type"].rpartition(".")[2] for module in modules} - _MODULES
+    if unknown:
+        reasons.append(f"it has a further step ({', '.join(sorted(unknown))}) after the network")
+    return reasons
+
+
+def _read_json(path: Path) -> Any:  # Any: whatever the file holds
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValueError as exc:
+        raise Unavailable(f"The model's {path.name} is damaged; fetch the model again.") from exc

@@ -1,0 +1,130 @@
+"""The embedder that runs a model's graph on ONNX Runtime."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from onnxruntime.capi import onnxruntime_pybind11_state as runtime_errors
+from tokenizers import Tokenizer
+
+from kb.engine.embedding.graph import MASK_INPUT, TOKENS_INPUT
+from kb.engine.errors import Unavailable
+from kb.engine.model import EmbeddingModel, Vector, Vectors
+
+# Measured on CPUs: larger batches are slower, because their activations fall out of the caches.
+BATCH_SIZE = 8
+
+# The tokenizer needs about 200 bytes a character while it works; a whole book at once would not fit.
+CHARACTERS_AT_ONCE = 50_000
+
+_ERRORS_ONLY = 3
+
+
+class OnnxEmbedder:
+    """May be used from several threads at once; they share the session's threads."""
+
+    def __init__(self, model: EmbeddingModel, *, tokenizer: Path, graph: Path, threads: int) -> None:
+        self._model = model
+        self._whole_text = _open_tokenizer(tokenizer)
+        self._window = _open_tokenizer(tokenizer)
+        self._window.enable_truncation(model.window)
+        self._session = _open_session(graph, threads)
+
+    @property
+    def model(self) -> EmbeddingModel:
+        return self._model
+
+    @property
+    def is_ready(self) -> bool:
+        return True
+
+    @property
+    def failure(self) -> str | None:
+        return None
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        # One text at a time: the tokenizer's own batches start a pool of threads as wide as the machine.
+        tokens = [self._window.encode(text).ids for text in texts]
+        # Neighbours in length share a batch, so that next to nothing is spent on padding.
+        order = sorted(range(len(tokens)), key=lambda index: len(tokens[index]), reverse=True)
+        vectors = np.empty((len(tokens), self._model.dimension), np.float32)
+        for start in range(0, len(order), BATCH_SIZE):
+            batch = order[start : start + BATCH_SIZE]
+            vectors[batch] = self._run([tokens[index] for index in batch])
+        return vectors
+
+    def embed_query(self, text: str) -> Vector:
+        vector: Vector = self._run([self._window.encode(text).ids])[0]
+        return vector
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        return [
+            (start + begin, start + end)
+            for start, stretch in _stretches(text)
+            for begin, end in self._whole_text.encode(stretch, add_special_tokens=False).offsets
+        ]
+
+    def _run(self, batch: list[list[int]]) -> Vectors:
+        tokens = np.zeros((len(batch), max(map(len, batch))), np.int32)
+        mask = np.zeros_like(tokens)
+        for row, ids in enumerate(batch):
+            tokens[row, : len(ids)] = ids
+            mask[row, : len(ids)] = 1
+        with translated_errors():
+            (vectors,) = self._session.run(None, {TOKENS_INPUT: tokens, MASK_INPUT: mask})
+        return np.asarray(vectors, np.float32)
+
+
+@contextmanager
+def translated_errors() -> Iterator[None]:
+    try:
+        yield
+    except (
+        runtime_errors.EPFail,
+        runtime_errors.Fail,
+        runtime_errors.InvalidArgument,
+        runtime_errors.InvalidGraph,
+        runtime_errors.InvalidProtobuf,
+        runtime_errors.NoSuchFile,
+        runtime_errors.NotImplemented,
+        runtime_errors.RuntimeException,
+    ) as exc:
+        raise Unavailable("The embedding model's graph could not be run.") from exc
+
+
+def _open_tokenizer(path: Path) -> Tokenizer:
+    tokenizer = Tokenizer.from_file(str(path))
+    # The file asks for 128 tokens, no more and no less: long texts would be cut, short ones padded.
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def _open_session(graph: Path, threads: int) -> onnxruntime.InferenceSession:
+    onnxruntime.disable_telemetry_events()
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = _ERRORS_ONLY
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # Waiting threads sleep: a busy wait wins 0.3 ms a query at most and takes a core from everyone else.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # A pattern is kept for every shape seen, and nearly every batch has its own. The arena stays on: without
+    # it memory peaks up to a quarter higher, at no gain in speed.
+    options.enable_mem_pattern = False
+    with translated_errors():
+        return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+
+
+def _stretches(text: str) -> Iterator[tuple[int, str]]:
+    """The text in pieces of bearable size and where each begins, cut at blanks, which no token crosses."""
+    start = 0
+    while len(text) - start > CHARACTERS_AT_ONCE:
+        limit = start + CHARACTERS_AT_ONCE
+        blank = max(text.rfind(blank, start, limit) for blank in " \n\t\r")
+        # A run this long without a blank is cut anywhere: at worst, one token becomes two.
+        end = blank + 1 if blank >= start else limit
+        yield start, text[start:end]
+        start = end
+    yield start, text[start:]

@@ -1,0 +1,76 @@
+"""A model's weights: the tensors in a safetensors file, and the file's digest."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kb.engine.errors import Unavailable
+
+WEIGHTS_FILE = "model.safetensors"
+_DIGEST_FILE = "model.safetensors.digest.json"
+
+Tensor = npt.NDArray[np.float32]
+
+
+def read_tensors(path: Path) -> Mapping[str, Tensor]:
+    """The float32 tensors of the file, mapped into memory and not read until they are used."""
+    try:
+        mapped = np.memmap(path, np.uint8, "r")
+        # Eight bytes tell the header's length; the tensors' offsets count from the header's end.
+        content = 8 + int.from_bytes(mapped[:8].tobytes(), "little")
+        header = json.loads(mapped[8:content].tobytes())
+        return {
+            name: _tensor(mapped[content:], entry)
+            for name, entry in header.items()
+            if name != "__metadata__" and entry["dtype"] == "F32"
+        }
+    except (ValueError, KeyError) as exc:
+        raise Unavailable("The model's weights are damaged; fetch the model again.") from exc
+
+
+def _tensor(mapped: npt.NDArray[np.uint8], entry: Mapping[str, Any]) -> Tensor:
+    begin, end = entry["data_offsets"]
+    return mapped[begin:end].view("<f4").reshape(entry["shape"])
+
+
+def read_digest(folder: Path) -> str:
+    """The sha256 of the weights; kept beside them, because computing it reads the whole file."""
+    state = (folder / WEIGHTS_FILE).stat()
+    known = _read_note(folder / _DIGEST_FILE)
+    if (known.get("size"), known.get("mtime_ns")) == (state.st_size, state.st_mtime_ns):
+        return str(known["sha256"])
+    return note_digest(folder)
+
+
+def note_digest(folder: Path) -> str:
+    """Compute the digest anew and keep it, if the folder can be written to."""
+    state = (folder / WEIGHTS_FILE).stat()
+    sha256 = file_sha256(folder / WEIGHTS_FILE)
+    note = {"size": state.st_size, "mtime_ns": state.st_mtime_ns, "sha256": sha256}
+    temporary = folder / f".{_DIGEST_FILE}.{os.getpid()}"
+    try:
+        temporary.write_text(json.dumps(note))
+        temporary.replace(folder / _DIGEST_FILE)
+    except OSError:
+        # A read-only folder costs the time to compute the digest again, and nothing else.
+        temporary.unlink(missing_ok=True)
+    return sha256
+
+
+def file_sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read_note(path: Path) -> dict[str, Any]:
+    try:
+        note = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return note if isinstance(note, dict) and "sha256" in note else {}

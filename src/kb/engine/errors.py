@@ -1,0 +1,115 @@
+"""Everything that can go wrong in a way a caller can act on.
+
+    KbError
+    ├── InvalidRequest          change the request
+    │   └── UnsupportedFormat
+    ├── NotFound                look elsewhere
+    │   ├── DocumentNotFound
+    │   └── JobNotFound
+    ├── Conflict                read again, decide, retry
+    │   ├── VersionConflict
+    │   ├── NotANote
+    │   ├── JobFinished
+    │   └── ConfirmationRequired
+    ├── TooLarge                send less
+    │   └── FileTooLarge
+    ├── Unreadable              mend the file
+    ├── Unavailable             wait and retry
+    └── StorageFull             make room, then retry
+
+Each carries a stable `code`, a sentence for a person and the `details` a program needs. None of them
+knows HTTP: `api/errors.py` holds the one table of status codes. A job fails for good on the first five
+kinds and is tried again on the last two and on anything unexpected.
+"""
+
+from typing import ClassVar
+
+
+class KbError(Exception):
+    code: ClassVar[str] = "internal_error"
+
+    def __init__(self, message: str, **details: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+
+
+class InvalidRequest(KbError):
+    code = "invalid_request"
+
+
+class UnsupportedFormat(InvalidRequest):
+    code = "unsupported_format"
+
+
+class NotFound(KbError):
+    code = "not_found"
+
+
+class DocumentNotFound(NotFound):
+    code = "document_not_found"
+
+    def __init__(self, document_id: object) -> None:
+        super().__init__(f"There is no document {document_id}.", document_id=str(document_id))
+
+
+class JobNotFound(NotFound):
+    code = "job_not_found"
+
+    def __init__(self, job_id: object) -> None:
+        super().__init__(f"There is no job {job_id}. Finished jobs are forgotten after 30 days.", job_id=str(job_id))
+
+
+class Conflict(KbError):
+    code = "conflict"
+
+
+class VersionConflict(Conflict):
+    code = "version_conflict"
+
+    def __init__(self, current_version: int) -> None:
+        super().__init__(
+            f"The document has changed since you read it; it is now version {current_version}. "
+            "Read it again and repeat your change.",
+            current_version=current_version,
+        )
+
+
+class NotANote(Conflict):
+    code = "not_a_note"
+
+
+class JobFinished(Conflict):
+    code = "job_finished"
+
+
+class ConfirmationRequired(Conflict):
+    code = "confirmation_required"
+
+
+class TooLarge(KbError):
+    code = "payload_too_large"
+
+
+class FileTooLarge(TooLarge):
+    code = "file_too_large"
+
+
+class Unreadable(KbError):
+    """A file that cannot become text. The reason is one of the stable codes of SPEC I5."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = code
+
+
+class Unavailable(KbError):
+    code = "unavailable"
+
+
+class StorageFull(KbError):
+    code = "storage_full"
+
+
+def code_of(error: KbError) -> str:
+    return error.reason if isinstance(error, Unreadable) else error.code

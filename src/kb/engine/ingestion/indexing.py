@@ -1,0 +1,52 @@
+"""From a document's text to searchable chunks: split, put in context, embed."""
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+
+from kb.engine.ingestion.chunking import split_into_passages
+from kb.engine.model import IndexedChunk, IndexedText, Passage, Section, Vectors
+from kb.engine.ports import Embedder
+
+# The model sees title and heading in front of each chunk's text; this much of its window is theirs.
+CONTEXT_TOKENS = 60
+# [CLS] and [SEP].
+SPECIAL_TOKENS = 2
+# Enough to sort by length, few enough to report progress and notice a cancellation about every second.
+PASSAGES_PER_STEP = 32
+
+OnProgress = Callable[[int, int], None]
+
+
+def chunk_tokens(embedder: Embedder) -> int:
+    """How long a chunk may be: with its context it just fits into the model's window."""
+    return embedder.model.window - SPECIAL_TOKENS - CONTEXT_TOKENS
+
+
+def index_text(
+    sections: Sequence[Section],
+    title: str,
+    embedder: Embedder,
+    on_progress: OnProgress = lambda done, total: None,
+) -> IndexedText:
+    """Split and embed; `on_progress(chunks done, chunks in all)` is called between steps and may raise."""
+    passages = split_into_passages(sections, embedder.token_spans, max_tokens=chunk_tokens(embedder))
+    vectors: list[Vectors] = []
+    for start in range(0, len(passages), PASSAGES_PER_STEP):
+        on_progress(start, len(passages))
+        step = passages[start : start + PASSAGES_PER_STEP]
+        vectors.append(embedder.embed_passages([_in_context(p, title, embedder) for p in step]))
+    chunks = [IndexedChunk(p, vector) for p, vector in zip(passages, chain.from_iterable(vectors), strict=True)]
+    return IndexedText(chunks, embedder.model.fingerprint)
+
+
+def _in_context(passage: Passage, title: str, embedder: Embedder) -> str:
+    """The chunk with what a reader of the whole document would know: its title and heading."""
+    # A note's title is often its own first line; saying it twice would only push text out of the window.
+    lines = [line for line in (title, passage.heading) if line and not passage.text.startswith(line)]
+    if not lines:
+        return passage.text
+    context = "\n".join(lines)
+    spans = embedder.token_spans(context)
+    if len(spans) > CONTEXT_TOKENS:
+        context = context[: spans[CONTEXT_TOKENS - 1][1]]
+    return f"{context}\n{passage.text}"

@@ -1,0 +1,36 @@
+"""What follows from the text of a note, when it is added and when it is rewritten."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+from kb.engine.ingestion.extraction.markdown import sections_of_markdown
+from kb.engine.ingestion.titles import derive_note_title
+from kb.engine.model import Section
+
+# What some file system or shell would stumble over.
+UNSAFE_IN_FILENAMES = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]+')
+
+
+@dataclass(frozen=True)
+class NoteDescription:
+    title: str
+    filename: str
+    size_bytes: int
+    content_hash: str
+
+
+def describe_note(text: str, given_title: str | None) -> NoteDescription:
+    title = given_title or derive_note_title(text)
+    content = text.encode()
+    return NoteDescription(
+        title=title,
+        filename=UNSAFE_IN_FILENAMES.sub(" ", title).strip(" .") + ".md",
+        size_bytes=len(content),
+        content_hash=f"sha256:{hashlib.sha256(content).hexdigest()}",
+    )
+
+
+def sections_of_note(text: str) -> list[Section]:
+    """Notes are read as Markdown; plain text is Markdown without headings."""
+    return sections_of_markdown(text)

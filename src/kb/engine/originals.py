@@ -1,0 +1,139 @@
+"""Original files, as they were uploaded, named by the SHA-256 of their content and shared by who has the same.
+
+    originals/ab/abcdef...        an original
+    originals/incoming/           uploads that are not yet anything
+    originals/lock                see `locked`
+
+An original is written before the row that refers to it and removed after the last one is gone. Whatever a
+crash leaves between the two is a stray file, and `sweep` removes it at the next start. Keeping and removing
+happen under one lock, or an upload could count on a file that a deletion is about to remove.
+"""
+
+import errno
+import fcntl
+import hashlib
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from kb.engine.errors import StorageFull, Unavailable
+
+
+@contextmanager
+def translated_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StorageFull("The disk is full. Free some space and try again.") from error
+        raise Unavailable("The originals cannot be read or written. Check the disk they lie on.") from error
+
+
+class IncomingFile:
+    """An upload on its way to disk: hashed as it arrives, nothing until it is kept."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.size_bytes = 0
+        self.head = b""
+        self._hash = hashlib.sha256()
+        self._file = path.open("xb")
+
+    def write(self, data: bytes) -> None:
+        with translated_errors():
+            self._file.write(data)
+        self._hash.update(data)
+        self.size_bytes += len(data)
+        if len(self.head) < 4096:
+            self.head = (self.head + data)[:4096]
+
+    def finish(self) -> str:
+        """Make it safe on disk and return its name."""
+        with translated_errors():
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        self._file.close()
+        return self._hash.hexdigest()
+
+    def discard(self) -> None:
+        self._file.close()
+        self.path.unlink(missing_ok=True)
+
+
+class Originals:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._incoming = folder / "incoming"
+        with translated_errors():
+            self._incoming.mkdir(parents=True, exist_ok=True)
+
+    @contextmanager
+    def receive(self) -> Iterator[IncomingFile]:
+        """A file to write an upload into; gone when the block ends unless it was kept."""
+        with translated_errors():
+            incoming = IncomingFile(self._incoming / uuid.uuid4().hex)
+        try:
+            yield incoming
+        finally:
+            incoming.discard()
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other threads and processes from keeping or removing originals meanwhile."""
+        with translated_errors():
+            lock = (self._folder / "lock").open("w")
+        with lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def keep(self, incoming: IncomingFile, name: str) -> None:
+        """Give a finished upload its place. Call it, and write the row that refers to it, while `locked`."""
+        place = self.path_of(name)
+        with translated_errors():
+            if place.exists():
+                return
+            if not place.parent.exists():
+                place.parent.mkdir(exist_ok=True)
+                _sync_folder(self._folder)
+            incoming.path.replace(place)
+            _sync_folder(place.parent)
+
+    def path_of(self, name: str) -> Path:
+        return self._folder / name[:2] / name
+
+    def release(self, name: str, is_in_use: Callable[[str], bool]) -> int:
+        """Remove the original unless something still refers to it; returns the bytes freed."""
+        with self.locked():
+            if is_in_use(name):
+                return 0
+            place = self.path_of(name)
+            with suppress(FileNotFoundError):
+                size_bytes = place.stat().st_size
+                place.unlink()
+                _sync_folder(place.parent)
+                return size_bytes
+            return 0
+
+    def release_all(self, is_in_use: Callable[[str], bool]) -> int:
+        """Remove every original that nothing refers to; returns the bytes freed."""
+        names = [path.name for path in self._folder.glob("[0-9a-f][0-9a-f]/*")]
+        return sum(self.release(name, is_in_use) for name in names)
+
+    def sweep(self, is_in_use: Callable[[str], bool]) -> None:
+        """Remove what a crash left behind. Only for when no upload is under way."""
+        shutil.rmtree(self._incoming, ignore_errors=True)
+        with translated_errors():
+            self._incoming.mkdir(exist_ok=True)
+        self.release_all(is_in_use)
+
+
+def _sync_folder(folder: Path) -> None:
+    """A rename is on disk only when its folder is."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,191 @@
+"""What the engine needs of the world: a place to keep things, and a model that turns text into numbers.
+
+A port exists only where there are two providers. Each method of `Store` is one transaction.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from kb.engine.model import (
+    ChunkId,
+    Claim,
+    Cleared,
+    Committed,
+    DeletedDocument,
+    Document,
+    DocumentDetail,
+    DocumentQuery,
+    EmbeddingModel,
+    FoundChunk,
+    IndexedText,
+    Job,
+    JobError,
+    JobStatus,
+    KeywordMatches,
+    Match,
+    Metadata,
+    NewDocument,
+    NoteRevision,
+    Page,
+    Progress,
+    QueueCounts,
+    Ref,
+    Scope,
+    Statistics,
+    Submission,
+    TagCount,
+    Vector,
+    Vectors,
+)
+
+
+class ClaimLost(Exception):
+    """The job was cancelled, finished or given to another worker: stop, and leave nothing behind."""
+
+
+class Embedder(Protocol):
+    @property
+    def model(self) -> EmbeddingModel: ...
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether embedding would start at once rather than wait for the model to load."""
+        ...
+
+    @property
+    def failure(self) -> str | None:
+        """Why it will not become ready, in a sentence for a person; None while it may or is."""
+        ...
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """One unit vector a text, in the order given; text beyond the model's window is not seen."""
+        ...
+
+    def embed_query(self, text: str) -> Vector: ...
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """Where each token of the whole text begins and ends, in characters."""
+        ...
+
+
+class Store(Protocol):
+    def close(self) -> None: ...
+
+    # documents
+
+    def get_document(self, ref: Ref) -> Document: ...
+
+    def read_document(self, ref: Ref, *, chunk_limit: int | None = None, chunk_offset: int = 0) -> DocumentDetail: ...
+
+    def list_documents(self, query: DocumentQuery) -> Page[Document]: ...
+
+    def has_duplicate(self, content_hash: str, source_path: str | None, *, is_note: bool) -> bool:
+        """Whether adding this content would only repeat a document that is already there (SPEC E25)."""
+        ...
+
+    def replace_note(
+        self,
+        ref: Ref,
+        revision: NoteRevision,
+        text: IndexedText,
+        *,
+        expected_version: int | None,
+        now: datetime,
+    ) -> DocumentDetail: ...
+
+    def update_document(
+        self,
+        ref: Ref,
+        *,
+        title: str | None,
+        metadata: Metadata | None,
+        expected_version: int | None,
+        now: datetime,
+    ) -> Document:
+        """Change what is given, leave what is None; a change that changes nothing is not one."""
+        ...
+
+    def delete_document(self, ref: Ref, *, expected_version: int | None) -> DeletedDocument: ...
+
+    def delete_everything(self, *, now: datetime) -> Cleared:
+        """Delete all documents, cancel all unfinished jobs and forget what any job was given."""
+        ...
+
+    def is_original_in_use(self, original: str) -> bool: ...
+
+    # tags
+
+    def change_tags(
+        self,
+        ref: Ref,
+        *,
+        add: Sequence[str],
+        remove: Sequence[str],
+        expected_version: int | None,
+        now: datetime,
+    ) -> Document: ...
+
+    def replace_tags(
+        self, ref: Ref, tags: Sequence[str], *, expected_version: int | None, now: datetime
+    ) -> Document: ...
+
+    def list_tags(self) -> list[TagCount]: ...
+
+    # jobs
+
+    def add_job(self, submission: Submission, *, idempotency_key: str | None, now: datetime) -> Job:
+        """Queue the work, or return the job that the same key queued before."""
+        ...
+
+    def get_job(self, ref: Ref) -> Job: ...
+
+    def list_jobs(self, *, status: JobStatus | None, limit: int, offset: int) -> Page[Job]: ...
+
+    def count_jobs(self) -> QueueCounts: ...
+
+    def claim_job(self, *, now: datetime, lease_until: datetime) -> Claim | None:
+        """Take the next job that is waiting, or whose worker has let its lease run out."""
+        ...
+
+    def renew_claim(self, claim: Claim, progress: Progress, *, lease_until: datetime) -> None: ...
+
+    def commit_document(self, claim: Claim, document: NewDocument, text: IndexedText, *, now: datetime) -> Committed:
+        """Add the document, or what SPEC E25 makes of it, and complete the job: both or neither."""
+        ...
+
+    def commit_duplicate(self, claim: Claim, document: NewDocument, *, now: datetime) -> Committed | None:
+        """Complete the job with the document that is already there; None, and no change, if there is none."""
+        ...
+
+    def fail_job(self, claim: Claim, error: JobError, *, retry_at: datetime | None, now: datetime) -> None:
+        """Queue the job again for `retry_at`, or end it for good."""
+        ...
+
+    def cancel_job(self, ref: Ref, *, now: datetime) -> Job: ...
+
+    def retry_job(self, ref: Ref, *, now: datetime) -> Job: ...
+
+    def delete_finished_jobs(self, *, finished_before: datetime) -> list[str]:
+        """Forget old jobs; returns the originals that those of them which came to nothing had kept."""
+        ...
+
+    # search
+
+    def find_by_text(self, words: Sequence[str], scope: Scope, *, limit: int) -> KeywordMatches: ...
+
+    def find_by_vector(self, vector: Vector, scope: Scope, *, limit: int) -> list[Match]: ...
+
+    def score_by_vector(self, vector: Vector, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, float]: ...
+
+    def load_chunks(self, chunk_ids: Sequence[ChunkId]) -> list[FoundChunk]:
+        """The chunks that still exist, in the order asked for."""
+        ...
+
+    def suggest_word(self, word: str) -> str | None:
+        """A word of the base that `word` is probably a misspelling of; None if it is known or too far off."""
+        ...
+
+    # status
+
+    def read_statistics(self) -> Statistics: ...

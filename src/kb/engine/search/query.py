@@ -1,0 +1,106 @@
+"""What was typed, and what it asks for. Any text is legal: what has no special meaning is plain text.
+
+Two things are special: `"a phrase"` must be there, and `-word` or `-"a phrase"` must not.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from kb.engine.words import find_words, fold, pair_up, split_runs
+
+MAX_TERMS = 64
+"""Beyond this a text is a document, not a question: more terms cost time and no longer change the ranking."""
+
+_QUOTES = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\uff02", '"'))
+
+# Each alternative scans ahead only to a quote that it then consumes, so that parsing stays linear.
+# A quote after a letter or digit (12" pipe) opens nothing; a hyphen excludes only in front of a word.
+_SPECIAL = re.compile(
+    r"""
+      (?<!\S)-"(?P<excluded_phrase>[^"]*)"
+    | (?<!\S)-(?P<excluded_word>[^\W\d_][^\s"]*)
+    | (?<!\w)"(?P<phrase>[^"]*)"
+    """,
+    re.VERBOSE,
+)
+
+# What an apostrophe leaves behind: it's, don't, I'd, I'm, we'll, we're, we've. As words of their own
+# (vitamin d) they count.
+_CONTRACTION = re.compile(r"(?<=[^\W\d_])(?:n['\u2019]t|['\u2019](?:s|t|d|m|ll|re|ve))\b", re.IGNORECASE)
+
+STOP_WORDS = frozenset(
+    """
+    a about after all also am an and any are as at be because been before being between both but by can could
+    did do does doing during each few for from further had has have having he her here hers him his how i if
+    in into is it its itself just like may me might more most must my no nor not of off on once only or other
+    our ours out over own per shall she should so some such tell than that the their theirs them then there
+    these they this those through to too under until up upon us very was we were what when where whether
+    which while who whom whose why will with within without would you your yours
+    """.split()  # noqa: SIM905 - a list of quoted words would be twice as long and no clearer
+)
+"""English words that say nothing of what is sought. The index has them, so that a phrase can hold them."""
+
+
+@dataclass(frozen=True)
+class ParsedQuery:
+    words: tuple[str, ...]
+    """For keyword search, in order and with repeats; a run of an unspaced script is one word."""
+    required: tuple[str, ...]
+    excluded: tuple[str, ...]
+    meaning: str
+    """For semantic search: what was asked, without what was ruled out."""
+
+
+def parse_query(text: str) -> ParsedQuery:
+    """Never raises. `words` is empty only if the text has no letter or digit at all."""
+    required: list[str] = []
+    excluded: list[str] = []
+
+    def sort_out(special: re.Match[str]) -> str:
+        phrase = _phrase_of(special)
+        if not any(find_words(phrase)):
+            return f" {phrase} "
+        if special["phrase"] is None:
+            excluded.append(phrase)
+            return " "
+        required.append(phrase)
+        return f" {phrase} "
+
+    plain = text.translate(_QUOTES)
+    positive = _SPECIAL.sub(sort_out, plain)
+    words = _keywords(positive)
+    if excluded and not words:
+        excluded.clear()
+        positive = _SPECIAL.sub(_phrase_of, plain)
+        words = _keywords(positive)
+    meaning = " ".join(positive.replace('"', " ").split())
+    return ParsedQuery(words, _unique(required), _unique(excluded), meaning or text.strip())
+
+
+def _phrase_of(special: re.Match[str]) -> str:
+    return " ".join("".join(filter(None, special.groups())).split())
+
+
+def _keywords(text: str) -> tuple[str, ...]:
+    normal = unicodedata.normalize("NFKC", text)
+    words = list(find_words(_CONTRACTION.sub("", normal)))
+    telling = [word for word in words if fold(word) not in STOP_WORDS]
+    return _first_terms(telling or words)
+
+
+def _first_terms(words: list[str]) -> tuple[str, ...]:
+    """As many words as make `MAX_TERMS` terms: an unspaced run is looked for by each of its pairs."""
+    taken: list[str] = []
+    room = MAX_TERMS
+    for word in words:
+        if room <= 0:
+            break
+        is_unspaced = next(split_runs(word))[1]
+        taken.append(word[: room + 1] if is_unspaced else word)
+        room -= len(pair_up(taken[-1])) if is_unspaced else 1
+    return tuple(taken)
+
+
+def _unique(phrases: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(phrases))

@@ -1,0 +1,317 @@
+"""Documents, their chunks, words and vectors in SQLite: written together or not at all."""
+
+import uuid
+from collections.abc import Sequence
+from datetime import datetime
+
+import apsw
+
+from kb.engine.errors import NotANote
+from kb.engine.model import (
+    Cleared,
+    DeletedDocument,
+    Direction,
+    Document,
+    DocumentDetail,
+    DocumentId,
+    DocumentOrder,
+    DocumentQuery,
+    IndexedText,
+    Metadata,
+    NewDocument,
+    NoteRevision,
+    Page,
+    Ref,
+)
+from kb.engine.storage.sqlite.database import Database
+from kb.engine.storage.sqlite.rows import (
+    CHUNK_COLUMNS,
+    document_id_of,
+    load_document,
+    load_documents,
+    load_unchanged_document,
+    mark_changed,
+    to_chunk,
+    to_json,
+    to_text,
+)
+from kb.engine.storage.sqlite.tags import add_tags, replace_all_tags
+from kb.engine.words import space_out
+
+RECENCY = "COALESCE(updated_at, created_at)"
+
+ORDERS = {
+    DocumentOrder.RECENT: (RECENCY, Direction.DESCENDING),
+    DocumentOrder.DATE_ADDED: ("created_at", Direction.DESCENDING),
+    DocumentOrder.FILENAME: ("filename COLLATE NOCASE", Direction.ASCENDING),
+    DocumentOrder.TITLE: ("title COLLATE NOCASE", Direction.ASCENDING),
+    DocumentOrder.SIZE: ("size_bytes", Direction.DESCENDING),
+}
+
+
+class DocumentRows:
+    """The part of the store that keeps documents."""
+
+    _database: Database
+
+    def get_document(self, ref: Ref) -> Document:
+        with self._database.read() as db:
+            return load_document(db, document_id_of(db, ref))
+
+    def read_document(self, ref: Ref, *, chunk_limit: int | None = None, chunk_offset: int = 0) -> DocumentDetail:
+        with self._database.read() as db:
+            return _load_detail(db, document_id_of(db, ref), chunk_limit, chunk_offset)
+
+    def list_documents(self, query: DocumentQuery) -> Page[Document]:
+        condition, values = _listing_condition(query)
+        expression, usual_direction = ORDERS[query.order]
+        direction = (query.direction or usual_direction).value
+        with self._database.read() as db:
+            total = db.execute(f"SELECT count(*) FROM documents WHERE {condition}", values).get
+            rows = db.execute(
+                f"SELECT id FROM documents WHERE {condition} "
+                f"ORDER BY {expression} {direction}, id {direction} LIMIT ? OFFSET ?",
+                (*values, query.limit, query.offset),
+            )
+            ids = [row[0] for row in rows]
+            documents = load_documents(db, ids)
+        return Page([documents[document_id] for document_id in ids], total)
+
+    def has_duplicate(self, content_hash: str, source_path: str | None, *, is_note: bool) -> bool:
+        with self._database.read() as db:
+            return find_same_document(db, content_hash, source_path, is_note=is_note)[1]
+
+    def replace_note(
+        self,
+        ref: Ref,
+        revision: NoteRevision,
+        text: IndexedText,
+        *,
+        expected_version: int | None,
+        now: datetime,
+    ) -> DocumentDetail:
+        with self._database.write() as db:
+            note = load_unchanged_document(db, ref, expected_version)
+            if note.doc_type != "note":
+                raise NotANote(f"Document {note.id} is not a note; only notes can be rewritten in place.")
+            delete_chunks(db, note.id)
+            db.execute(
+                "UPDATE documents SET title = ?, search_title = ?, title_is_given = ?, filename = ?, note_text = ?, "
+                "size_bytes = ?, content_hash = ? WHERE id = ?",
+                (
+                    revision.title,
+                    spaced_or_none(revision.title),
+                    revision.title_is_given,
+                    revision.filename,
+                    revision.text,
+                    revision.size_bytes,
+                    revision.content_hash,
+                    note.id,
+                ),
+            )
+            if revision.tags is not None:
+                replace_all_tags(db, note.id, revision.tags)
+            insert_chunks(db, note.id, text)
+            mark_changed(db, note.id, now)
+            return _load_detail(db, note.id, None, 0)
+
+    def update_document(
+        self,
+        ref: Ref,
+        *,
+        title: str | None,
+        metadata: Metadata | None,
+        expected_version: int | None,
+        now: datetime,
+    ) -> Document:
+        with self._database.write() as db:
+            document = load_unchanged_document(db, ref, expected_version)
+            new_title = document.title if title is None else title
+            new_metadata = document.metadata if metadata is None else metadata
+            if (new_title, new_metadata) == (document.title, document.metadata):
+                return document
+            if new_title != document.title:
+                db.execute(
+                    "UPDATE documents SET title = ?, search_title = ?, title_is_given = 1 WHERE id = ?",
+                    (new_title, spaced_or_none(new_title), document.id),
+                )
+            db.execute("UPDATE documents SET metadata = ? WHERE id = ?", (to_json(new_metadata), document.id))
+            mark_changed(db, document.id, now)
+            return load_document(db, document.id)
+
+    def delete_document(self, ref: Ref, *, expected_version: int | None) -> DeletedDocument:
+        with self._database.write() as db:
+            document = load_unchanged_document(db, ref, expected_version)
+            delete_chunks(db, document.id)
+            replace_all_tags(db, document.id, ())
+            db.execute("DELETE FROM documents WHERE id = ?", (document.id,))
+            return DeletedDocument(document.id, document.title, document.chunk_count, document.original)
+
+    def delete_everything(self, *, now: datetime) -> Cleared:
+        with self._database.write() as db:
+            documents = db.execute("SELECT count(*) FROM documents").get
+            vectors = db.execute("SELECT count(*) FROM embeddings").get
+            note_bytes = db.execute("SELECT COALESCE(sum(length(CAST(note_text AS BLOB))), 0) FROM documents").get
+            db.execute("INSERT INTO index_log (document_id) SELECT id FROM documents ORDER BY id")
+            for table in ("embeddings", "chunks", "document_tags", "documents", "tags"):
+                db.execute(f"DELETE FROM {table}")
+            db.execute("UPDATE jobs SET payload = NULL, original = NULL")
+            db.execute(
+                "UPDATE jobs SET status = 'cancelled', lease_until = NULL, finished_at = ? "
+                "WHERE status IN ('queued', 'running')",
+                (to_text(now),),
+            )
+            return Cleared(documents, vectors, note_bytes)
+
+    def is_original_in_use(self, original: str) -> bool:
+        with self._database.read() as db:
+            return bool(
+                db.execute(
+                    "SELECT EXISTS (SELECT 1 FROM documents WHERE original = ?1) "
+                    "OR EXISTS (SELECT 1 FROM jobs WHERE original = ?1)",
+                    (original,),
+                ).get
+            )
+
+
+def _load_detail(
+    db: apsw.Connection, document_id: DocumentId, chunk_limit: int | None, chunk_offset: int
+) -> DocumentDetail:
+    chunks = db.execute(
+        f"SELECT {CHUNK_COLUMNS} FROM chunks WHERE document_id = ? ORDER BY ordinal LIMIT ? OFFSET ?",
+        (document_id, -1 if chunk_limit is None else chunk_limit, chunk_offset),
+    )
+    text = db.execute("SELECT note_text FROM documents WHERE id = ?", (document_id,)).get
+    return DocumentDetail(load_document(db, document_id), [to_chunk(row) for row in chunks], text)
+
+
+def _listing_condition(query: DocumentQuery) -> tuple[str, list[object]]:
+    parts, values = ["1"], list[object]()
+    for column in ("source_path", "doc_type", "format"):
+        wanted = getattr(query, column)
+        if wanted is not None:
+            parts.append(f"{column} = ?")
+            values.append(wanted)
+    for tag in query.tags:
+        parts.append("id IN (SELECT document_id FROM document_tags JOIN tags ON tags.id = tag_id WHERE name = ?)")
+        values.append(tag)
+    if query.words is not None:
+        # instr() rather than LIKE: nothing in the words is a wildcard.
+        parts.append("instr(lower(title || char(10) || filename || char(10) || COALESCE(source_path, '')), lower(?))")
+        values.append(query.words)
+    return " AND ".join(parts), values
+
+
+def find_same_document(
+    db: apsw.Connection, content_hash: str, source_path: str | None, *, is_note: bool
+) -> tuple[DocumentId | None, bool]:
+    """Which document this content belongs to, and whether that document holds just this content.
+
+    A source path names one document. Without one there, a file is the same as a file of the same bytes
+    that has no path of its own, and an upload without a path is the same as any; two notes never are.
+    """
+    if source_path is not None:
+        row = db.execute(
+            "SELECT id, content_hash = ? FROM documents WHERE source_path = ? ORDER BY id LIMIT 1",
+            (content_hash, source_path),
+        ).fetchone()
+        if row is not None:
+            return DocumentId(row[0]), bool(row[1])
+    if is_note:
+        return None, False
+    row = db.execute(
+        "SELECT id FROM documents WHERE content_hash = ? AND doc_type != 'note' "
+        "AND (?2 IS NULL OR source_path IS NULL) ORDER BY source_path IS NOT NULL, id LIMIT 1",
+        (content_hash, source_path),
+    ).fetchone()
+    return (None, False) if row is None else (DocumentId(row[0]), True)
+
+
+def insert_document(db: apsw.Connection, new: NewDocument, text: IndexedText, now: datetime) -> DocumentId:
+    db.execute(
+        "INSERT INTO documents (uuid, doc_type, format, title, search_title, title_is_given, filename, source_path, "
+        "size_bytes, content_hash, original, note_text, metadata, processing_method, chunk_count, created_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)",
+        (
+            uuid.uuid4().bytes,
+            *_content_values(new),
+            to_json(new.metadata),
+            new.processing_method,
+            to_text(now),
+        ),
+    )
+    document_id = DocumentId(db.last_insert_rowid())
+    add_tags(db, document_id, new.tags)
+    insert_chunks(db, document_id, text)
+    return document_id
+
+
+def overwrite_document(
+    db: apsw.Connection, document_id: DocumentId, new: NewDocument, text: IndexedText, now: datetime
+) -> None:
+    """Give a document new content under its old id; its tags and metadata are joined by the new ones."""
+    metadata = {**load_document(db, document_id).metadata, **new.metadata}
+    delete_chunks(db, document_id)
+    db.execute(
+        "UPDATE documents SET doc_type = ?, format = ?, title = ?, search_title = ?, title_is_given = ?, "
+        "filename = ?, source_path = ?, size_bytes = ?, content_hash = ?, original = ?, note_text = ?, "
+        "metadata = ?, processing_method = ? WHERE id = ?",
+        (*_content_values(new), to_json(metadata), new.processing_method, document_id),
+    )
+    add_tags(db, document_id, new.tags)
+    insert_chunks(db, document_id, text)
+    mark_changed(db, document_id, now)
+
+
+def _content_values(new: NewDocument) -> Sequence[str | int | None]:
+    return (
+        new.doc_type,
+        new.format,
+        new.title,
+        spaced_or_none(new.title),
+        new.title_is_given,
+        new.filename,
+        new.source_path,
+        new.size_bytes,
+        new.content_hash,
+        new.original,
+        new.note_text,
+    )
+
+
+def insert_chunks(db: apsw.Connection, document_id: DocumentId, text: IndexedText) -> None:
+    for ordinal, chunk in enumerate(text.chunks):
+        passage = chunk.passage
+        db.execute(
+            "INSERT INTO chunks (uuid, document_id, ordinal, text, search_text, heading, search_heading, page_num) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                uuid.uuid4().bytes,
+                document_id,
+                ordinal,
+                passage.text,
+                spaced_or_none(passage.text),
+                passage.heading,
+                spaced_or_none(passage.heading),
+                passage.page_num,
+            ),
+        )
+        db.execute(
+            "INSERT INTO embeddings (chunk_id, vector, model) VALUES (?, ?, ?)",
+            (db.last_insert_rowid(), chunk.vector.astype("<f4").tobytes(), text.model_fingerprint),
+        )
+    db.execute("UPDATE documents SET chunk_count = ? WHERE id = ?", (len(text.chunks), document_id))
+    db.execute("INSERT INTO index_log (document_id) VALUES (?)", (document_id,))
+
+
+def delete_chunks(db: apsw.Connection, document_id: DocumentId) -> None:
+    db.execute("DELETE FROM chunks WHERE document_id = ?", (document_id,))
+    db.execute("INSERT INTO index_log (document_id) VALUES (?)", (document_id,))
+
+
+def spaced_or_none(text: str | None) -> str | None:
+    """The text as it must be indexed, or None where that is the text itself: most text is stored once."""
+    if text is None:
+        return None
+    spaced = space_out(text)
+    return None if spaced == text else spaced

@@ -1,0 +1,129 @@
+"""How the engine's values look as SQLite rows, and back."""
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import apsw
+
+from kb.engine.errors import DocumentNotFound, JobNotFound, VersionConflict
+from kb.engine.model import Chunk, ChunkId, Document, DocumentId, JobId, Metadata, Ref
+
+DOCUMENT_COLUMNS = (
+    "id, uuid, title, doc_type, format, filename, source_path, size_bytes, content_hash, original, metadata, "
+    "processing_method, chunk_count, version, title_is_given, created_at, updated_at"
+)
+CHUNK_COLUMNS = "id, uuid, ordinal, text, page_num, heading"
+
+# SQLite's integers end here; a larger one names nothing.
+LARGEST_ID = 2**63 - 1
+
+
+def fetch_all(db: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """All rows. SQLite's columns have the types that the schema and the statement give them, so `Any` it is."""
+    return db.execute(sql, values).fetchall()
+
+
+def to_text(moment: datetime) -> str:
+    """RFC 3339 in UTC with a fixed width, so that text order is time order."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def to_datetime(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def to_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def find_id(db: apsw.Connection, table: str, ref: Ref) -> int | None:
+    """The integer id of what `ref` names, if it exists. `table` is never a caller's text."""
+    if isinstance(ref, UUID):
+        found: int | None = db.execute(f"SELECT id FROM {table} WHERE uuid = ?", (ref.bytes,)).get
+    elif ref <= LARGEST_ID:
+        found = db.execute(f"SELECT id FROM {table} WHERE id = ?", (ref,)).get
+    else:
+        found = None
+    return found
+
+
+def document_id_of(db: apsw.Connection, ref: Ref) -> DocumentId:
+    found = find_id(db, "documents", ref)
+    if found is None:
+        raise DocumentNotFound(ref)
+    return DocumentId(found)
+
+
+def job_id_of(db: apsw.Connection, ref: Ref) -> JobId:
+    found = find_id(db, "jobs", ref)
+    if found is None:
+        raise JobNotFound(ref)
+    return JobId(found)
+
+
+def load_documents(db: apsw.Connection, document_ids: Sequence[int]) -> dict[int, Document]:
+    """The documents with their tags, in two statements however many there are."""
+    wanted = json.dumps(list(document_ids))
+    tags: dict[int, list[str]] = {}
+    for document_id, name in db.execute(
+        "SELECT document_tags.document_id, tags.name FROM document_tags JOIN tags ON tags.id = tag_id "
+        "WHERE document_id IN (SELECT value FROM json_each(?)) ORDER BY document_id, position",
+        (wanted,),
+    ):
+        tags.setdefault(document_id, []).append(name)
+    rows = db.execute(
+        f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE id IN (SELECT value FROM json_each(?))",
+        (wanted,),
+    )
+    return {row[0]: to_document(row, tags.get(row[0], ())) for row in rows}
+
+
+def load_document(db: apsw.Connection, document_id: DocumentId) -> Document:
+    return load_documents(db, [document_id])[document_id]
+
+
+def load_unchanged_document(db: apsw.Connection, ref: Ref, expected_version: int | None) -> Document:
+    """The document, provided it is still the version that the caller has seen."""
+    document = load_document(db, document_id_of(db, ref))
+    if expected_version is not None and expected_version != document.version:
+        raise VersionConflict(document.version)
+    return document
+
+
+def mark_changed(db: apsw.Connection, document_id: DocumentId, now: datetime) -> None:
+    db.execute("UPDATE documents SET version = version + 1, updated_at = ? WHERE id = ?", (to_text(now), document_id))
+
+
+def to_document(row: Sequence[Any], tags: Iterable[str]) -> Document:
+    return Document(
+        id=DocumentId(row[0]),
+        uuid=UUID(bytes=row[1]),
+        title=row[2],
+        doc_type=row[3],
+        format=row[4],
+        filename=row[5],
+        source_path=row[6],
+        size_bytes=row[7],
+        content_hash=row[8],
+        original=row[9],
+        tags=tuple(tags),
+        metadata=to_metadata(row[10]),
+        processing_method=row[11],
+        chunk_count=row[12],
+        version=row[13],
+        title_is_given=bool(row[14]),
+        created_at=datetime.fromisoformat(row[15]),
+        updated_at=to_datetime(row[16]),
+    )
+
+
+def to_metadata(text: str) -> Metadata:
+    metadata: Metadata = json.loads(text)
+    return metadata
+
+
+def to_chunk(row: Sequence[Any]) -> Chunk:
+    return Chunk(ChunkId(row[0]), UUID(bytes=row[1]), row[2], row[3], row[4], row[5])

@@ -1,0 +1,37 @@
+"""The scope of a search as a condition on the table `documents`."""
+
+from kb.engine.model import Scope
+
+
+def condition_on_documents(scope: Scope) -> tuple[str, list[object]]:
+    """SQL with placeholders, and the values for them; nothing a caller sent is in the SQL."""
+    parts, values = ["1"], list[object]()
+    for column in ("format", "doc_type", "source_path"):
+        wanted = getattr(scope, column)
+        if wanted is not None:
+            parts.append(f"{column} = ?")
+            values.append(wanted)
+    for tag in scope.tags:
+        parts.append("id IN (SELECT document_id FROM document_tags JOIN tags ON tags.id = tag_id WHERE name = ?)")
+        values.append(tag)
+    # Times are stored as text of fixed width, so days compare as text; "T99" is later than any time of day.
+    if scope.created_from is not None:
+        parts.append("created_at >= ?")
+        values.append(scope.created_from.isoformat())
+    if scope.created_to is not None:
+        parts.append("created_at < ?")
+        values.append(scope.created_to.isoformat() + "T99")
+    for key, value in scope.metadata.items():
+        condition, needed = _metadata_equals(value)
+        parts.append(f"EXISTS (SELECT 1 FROM json_each(metadata) AS entry WHERE entry.key = ? AND {condition})")
+        values.extend([key, *needed])
+    return " AND ".join(parts), values
+
+
+def _metadata_equals(value: object) -> tuple[str, list[object]]:
+    """JSON equality: 1, true and "1" are three different values."""
+    if value is None or isinstance(value, bool):
+        return "entry.type = ?", [{None: "null", True: "true", False: "false"}[value]]
+    if isinstance(value, int | float):
+        return "entry.type IN ('integer', 'real') AND entry.value = ?", [value]
+    return "entry.type = 'text' AND entry.value = ?", [value]

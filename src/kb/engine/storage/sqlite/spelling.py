@@ -1,0 +1,86 @@
+"""Which word of the base was probably meant by one that is nowhere in it."""
+
+from typing import cast
+
+import apsw
+
+from kb.engine.storage.sqlite.database import Database
+
+# As in the table `chunks_fts`: a word is looked up as the table would have stored it.
+TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2", "categories", "L* N* Co M*"])
+# Short words are near too many others.
+SHORTEST_WORD = 4
+COLUMNS = {"title": "title", "heading": "heading", "body": "body"}
+
+
+class SpellingRows:
+    """The part of the store that knows its own words."""
+
+    _database: Database
+
+    def suggest_word(self, word: str) -> str | None:
+        with self._database.read() as db:
+            tokens = _tokenize(db, word)
+            if len(tokens) != 1 or len(word) < SHORTEST_WORD or not word.isalpha():
+                return None
+            term = tokens[0][2]
+            if db.execute("SELECT 1 FROM chunks_vocabulary WHERE term = ?", (term,)).get is not None:
+                return None
+            nearest = _nearest_term(db, term)
+            return None if nearest is None else _as_written(db, nearest)
+
+
+def _tokenize(db: apsw.Connection, text: str) -> list[tuple[int, int, str]]:
+    name, arguments = TOKENIZER
+    tokens = db.fts5_tokenizer(name, arguments)(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None)
+    return cast(list[tuple[int, int, str]], tokens)
+
+
+def _nearest_term(db: apsw.Connection, term: str) -> str | None:
+    """The known term within reach: the nearest, and of equally near ones the most used.
+
+    Only terms with the same first letter are looked at. People rarely mistype that one, and it
+    makes the look-up a short range of the index instead of all of it.
+    """
+    reach = 1 if len(term) < 7 else 2
+    candidates = db.execute(
+        "SELECT term, doc FROM chunks_vocabulary WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ?",
+        (term[0], chr(ord(term[0]) + 1), len(term) - reach, len(term) + reach),
+    )
+    best: tuple[int, int, str] | None = None
+    for candidate, count in candidates:
+        distance = edit_distance(term, candidate, at_most=reach)
+        if distance <= reach and (best is None or (distance, -count) < best[:2]):
+            best = (distance, -count, candidate)
+    return None if best is None else best[2]
+
+
+def edit_distance(left: str, right: str, *, at_most: int) -> int:
+    """Letters to add, drop, change or swap with their neighbour; anything above `at_most` is `at_most + 1`."""
+    before_last: list[int] = []
+    last = list(range(len(right) + 1))
+    for i, letter in enumerate(left, start=1):
+        current = [i]
+        for j, other in enumerate(right, start=1):
+            cost = min(last[j] + 1, current[j - 1] + 1, last[j - 1] + (letter != other))
+            if i > 1 and j > 1 and letter == right[j - 2] and left[i - 2] == other:
+                cost = min(cost, before_last[j - 2] + 1)
+            current.append(cost)
+        if min(current) > at_most:
+            return at_most + 1
+        before_last, last = last, current
+    return last[-1]
+
+
+def _as_written(db: apsw.Connection, term: str) -> str | None:
+    """The index knows stems ("retriev"); the text where one stands knows the word ("retrieval")."""
+    place = db.execute("SELECT doc, col, offset FROM chunks_instances WHERE term = ? LIMIT 1", (term,)).fetchone()
+    if place is None:
+        return None
+    chunk_id, column, offset = place
+    text = db.execute(
+        f"SELECT {COLUMNS[column]} FROM searchable_chunks WHERE id = ?",
+        (chunk_id,),
+    ).get
+    start, end, _ = _tokenize(db, text)[offset]
+    return str(text.encode()[start:end].decode())

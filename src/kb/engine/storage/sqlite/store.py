@@ -1,0 +1,58 @@
+"""The store on SQLite: everything in one file, on one machine.
+
+The work is done by the parts it is composed of, one a subject, which share one `Database`:
+
+- `documents`: documents with their chunks, words and vectors
+- `tags`, `jobs`
+- `matching`: finding chunks by word and by vector; `spelling`: words that were meant
+
+Each public method is one transaction. The invariants that the parts keep together:
+
+1. A chunk, its row in `chunks_fts` and its row in `embeddings` exist together or not at all.
+2. A document's `chunk_count` is the number of its chunks; they are numbered from 0 without gaps.
+3. Whatever changes the chunks of a document writes the document into `index_log` in the same transaction.
+4. A job is completed in the transaction that writes its document.
+"""
+
+from pathlib import Path
+
+from kb.engine.model import Statistics
+from kb.engine.storage.sqlite.database import Database
+from kb.engine.storage.sqlite.documents import RECENCY, DocumentRows
+from kb.engine.storage.sqlite.jobs import JobRows
+from kb.engine.storage.sqlite.matching import MatchingRows, register_query_description
+from kb.engine.storage.sqlite.migrations import migrate
+from kb.engine.storage.sqlite.rows import fetch_all, to_datetime
+from kb.engine.storage.sqlite.spelling import SpellingRows
+from kb.engine.storage.sqlite.tags import TagRows
+from kb.engine.storage.sqlite.vectors import VectorIndex
+
+
+class SqliteStore(DocumentRows, TagRows, JobRows, MatchingRows, SpellingRows):
+    def __init__(self, path: Path, *, model_fingerprint: str) -> None:
+        self._path = path
+        self._model_fingerprint = model_fingerprint
+        self._database = Database(path, prepare=register_query_description)
+        self._vectors = VectorIndex(model_fingerprint)
+        self._schema_version = migrate(self._database)
+
+    def close(self) -> None:
+        self._database.close()
+
+    def read_statistics(self) -> Statistics:
+        with self._database.read() as db:
+            by_type = dict(fetch_all(db, "SELECT doc_type, count(*) FROM documents GROUP BY doc_type"))
+            by_model = dict(fetch_all(db, "SELECT model, count(*) FROM embeddings GROUP BY model"))
+            chunks = db.execute("SELECT COALESCE(sum(chunk_count), 0) FROM documents").get
+            size_bytes = db.execute("SELECT COALESCE(sum(size_bytes), 0) FROM documents").get
+            last_changed = db.execute(f"SELECT max({RECENCY}) FROM documents").get
+        usable = by_model.pop(self._model_fingerprint, 0)
+        return Statistics(
+            schema_version=self._schema_version,
+            documents_by_type=by_type,
+            chunks=chunks,
+            vectors=usable,
+            stale_vectors=sum(by_model.values()),
+            size_bytes=size_bytes,
+            last_changed_at=to_datetime(last_changed),
+        )

@@ -1,0 +1,22 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from kb.engine.embedding import fetch_bundled_model, open_embedder
+from kb.engine.ports import Embedder
+
+
+@pytest.fixture(scope="session")
+def cache_dir() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "kb"
+
+
+@pytest.fixture(scope="session")
+def model_folder(cache_dir: Path) -> Path:
+    return fetch_bundled_model(cache_dir)
+
+
+@pytest.fixture(scope="session")
+def embedder(model_folder: Path, cache_dir: Path) -> Embedder:
+    return open_embedder(model_folder, cache_dir / "graphs", threads=2)

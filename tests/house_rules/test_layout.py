@@ -1,0 +1,66 @@
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+NAMES_THAT_SAY_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc"}
+
+# In pieces, so that this file does not name them itself.
+REGISTRY_HOSTS = [".".join(parts) for parts in (("pypi", "org"), ("pythonhosted", "org"), ("npmjs", "org"))]
+MACHINE_FOLDERS = [
+    "/".join(("", *parts, "")) for parts in (("work",), ("root",), ("tmp", "lab"), ("opt", "pypi"))
+]
+# A folder of this machine begins where no other path is being continued.
+BOUND_TO_A_PLACE = re.compile(
+    "|".join([*map(re.escape, REGISTRY_HOSTS), *(rf"(?<![\w.~-]){folder}" for folder in MACHINE_FOLDERS)])
+)
+
+
+def repository_files(folder: Path = ROOT) -> Iterator[Path]:
+    """Every file but those that .gitignore keeps out; asks no git, which an unpacked archive has not."""
+    ignored = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()]
+    for path in sorted(folder.iterdir()):
+        if path.name == ".git" or any(fnmatch(path.name, pattern) for pattern in ignored):
+            continue
+        if path.is_dir():
+            yield from repository_files(path)
+        else:
+            yield path
+
+
+def texts() -> Iterator[tuple[Path, str]]:
+    for path in repository_files():
+        content = path.read_bytes()
+        if b"\0" not in content:
+            yield path.relative_to(ROOT), content.decode("utf-8", errors="replace")
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    python_files = [path.relative_to(ROOT) for path in repository_files() if path.suffix == ".py"]
+
+    nameless = [
+        str(path) for path in python_files if NAMES_THAT_SAY_NOTHING & {path.stem, *path.parent.parts}
+    ]
+
+    assert not nameless, f"Name each after what it is about: {nameless}"
+
+
+def test_every_folder_with_modules_under_src_is_a_package() -> None:
+    folders = {path.parent for path in repository_files(ROOT / "src") if path.suffix == ".py"}
+
+    missing = [str(folder.relative_to(ROOT)) for folder in folders if not (folder / "__init__.py").exists()]
+
+    assert not missing, f"These want an __init__.py: {missing}"
+
+
+def test_no_text_is_bound_to_one_machine_or_one_registry() -> None:
+    lines = [
+        (path, number, line)
+        for path, text in texts()
+        for number, line in enumerate(text.splitlines(), start=1)
+    ]
+
+    bound = [f"{path}:{number}" for path, number, line in lines if BOUND_TO_A_PLACE.search(line)]
+
+    assert not bound, f"These name a registry's host or a folder of one machine: {bound}"

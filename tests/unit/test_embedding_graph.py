@@ -1,0 +1,145 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kb.engine.embedding import protobuf
+from kb.engine.embedding.architecture import Architecture, read_architecture
+from kb.engine.embedding.graph import write_graph
+from kb.engine.embedding.weights import read_tensors
+from kb.engine.errors import Unavailable
+
+CONFIG = {
+    "model_type": "bert",
+    "hidden_act": "gelu",
+    "hidden_size": 8,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "layer_norm_eps": 1e-12,
+    "max_position_embeddings": 16,
+}
+
+
+def model_folder(tmp_path: Path, **changes: object) -> Path:
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG | changes))
+    return tmp_path
+
+
+def write_json(path: Path, content: Any) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(content))
+
+
+def write_safetensors(path: Path, header: dict[str, Any], content: bytes) -> None:
+    encoded = json.dumps(header).encode()
+    path.write_bytes(len(encoded).to_bytes(8, "little") + encoded + content)
+
+
+@pytest.mark.parametrize(
+    ("value", "encoded"),
+    [(0, b"\x00"), (127, b"\x7f"), (128, b"\x80\x01"), (300, b"\xac\x02"), (-1, b"\xff" * 9 + b"\x01")],
+)
+def test_integers_are_written_seven_bits_at_a_time(value: int, encoded: bytes) -> None:
+    assert protobuf.varint(value) == encoded
+
+
+def test_a_message_is_preceded_by_its_field_and_its_length() -> None:
+    pieces = protobuf.message(2, protobuf.string(1, "testing"))
+
+    assert b"".join(pieces) == b"\x12\x09\x0a\x07testing"
+
+
+def test_a_message_does_not_copy_the_bytes_it_holds() -> None:
+    weights = memoryview(bytes(1000))
+
+    pieces = protobuf.message(9, [weights])
+
+    assert any(piece is weights for piece in pieces)
+
+
+def test_the_window_is_the_one_that_the_sentence_encoder_was_trained_with(tmp_path: Path) -> None:
+    folder = model_folder(tmp_path)
+    write_json(folder / "sentence_bert_config.json", {"max_seq_length": 12})
+
+    assert read_architecture(folder).window == 12
+
+
+def test_the_window_is_all_positions_if_nothing_else_is_said(tmp_path: Path) -> None:
+    assert read_architecture(model_folder(tmp_path)).window == 16
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"model_type": "mpnet"}, {"hidden_act": "relu"}, {"position_embedding_type": "relative_key"}],
+)
+def test_a_network_of_another_kind_is_refused_by_name(tmp_path: Path, change: dict[str, str]) -> None:
+    folder = model_folder(tmp_path, **change)
+
+    with pytest.raises(Unavailable, match=next(iter(change.values()))):
+        read_architecture(folder)
+
+
+def test_a_model_that_pools_by_its_first_token_is_refused(tmp_path: Path) -> None:
+    folder = model_folder(tmp_path)
+    pooling = {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}
+    write_json(folder / "1_Pooling" / "config.json", pooling)
+
+    with pytest.raises(Unavailable, match="mean of its tokens"):
+        read_architecture(folder)
+
+
+def test_a_model_with_a_further_layer_is_refused(tmp_path: Path) -> None:
+    folder = model_folder(tmp_path)
+    write_json(folder / "modules.json", [{"type": "sentence_transformers.models.Dense"}])
+
+    with pytest.raises(Unavailable, match="Dense"):
+        read_architecture(folder)
+
+
+def test_a_folder_without_a_model_says_how_to_get_one(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match="kb model fetch"):
+        read_architecture(tmp_path)
+
+
+def test_a_damaged_config_is_told_as_such(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{")
+
+    with pytest.raises(Unavailable, match="damaged"):
+        read_architecture(tmp_path)
+
+
+def test_tensors_are_read_with_their_shapes(tmp_path: Path) -> None:
+    values = np.arange(6, dtype="<f4").reshape(2, 3)
+    entry = {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}
+    write_safetensors(tmp_path / "w", {"__metadata__": {"format": "pt"}, "a": entry}, values.tobytes())
+
+    tensors = read_tensors(tmp_path / "w")
+
+    np.testing.assert_array_equal(tensors["a"], values)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x05", b"\xff" * 8 + b"{"])
+def test_weights_with_a_damaged_header_are_told_as_such(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "w").write_bytes(content)
+
+    with pytest.raises(Unavailable, match="damaged"):
+        read_tensors(tmp_path / "w")
+
+
+def test_weights_that_were_cut_short_are_told_as_such(tmp_path: Path) -> None:
+    entry = {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}
+    write_safetensors(tmp_path / "w", {"a": entry}, bytes(20))
+
+    with pytest.raises(Unavailable, match="damaged"):
+        read_tensors(tmp_path / "w")
+
+
+def test_weights_that_lack_a_tensor_leave_no_graph_behind(tmp_path: Path) -> None:
+    architecture = Architecture(hidden_size=8, layers=1, heads=2, epsilon=1e-12, window=16)
+
+    with pytest.raises(Unavailable, match="token_type_embeddings"):
+        write_graph({}, architecture, tmp_path / "graphs" / "a.onnx")
+
+    assert not (tmp_path / "graphs").exists()

@@ -1,0 +1,101 @@
+import logging
+from collections.abc import Iterator, Sequence
+from threading import Event
+
+import numpy as np
+import pytest
+
+from kb.engine.embedding import LoadingEmbedder, loading
+from kb.engine.errors import Unavailable
+from kb.engine.model import EmbeddingModel, Vector, Vectors
+from kb.engine.ports import Embedder
+
+MODEL = EmbeddingModel(name="tiny", dimension=2, window=4, fingerprint="tiny-1")
+
+
+class TinyEmbedder:
+    model = MODEL
+    is_ready = True
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        return np.ones((len(texts), 2), np.float32)
+
+    def embed_query(self, text: str) -> Vector:
+        return np.ones(2, np.float32)
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        return [(0, len(text))]
+
+
+@pytest.fixture
+def gate() -> Iterator[Event]:
+    gate = Event()
+    yield gate
+    gate.set()
+
+
+def open_when(gate: Event) -> Embedder:
+    gate.wait(10)
+    return TinyEmbedder()
+
+
+def fail_with(error: Exception) -> Embedder:
+    raise error
+
+
+def test_the_model_is_known_before_it_is_loaded(gate: Event) -> None:
+    embedder = LoadingEmbedder(MODEL, lambda: open_when(gate))
+
+    assert embedder.model == MODEL
+    assert not embedder.is_ready
+    assert embedder.failure is None
+
+
+def test_embedding_waits_until_the_model_is_loaded(gate: Event) -> None:
+    embedder = LoadingEmbedder(MODEL, lambda: open_when(gate))
+
+    gate.set()
+
+    assert embedder.embed_passages(["a", "b"]).shape == (2, 2)
+    assert embedder.embed_query("a").shape == (2,)
+    assert embedder.token_spans("abc") == [(0, 3)]
+    assert embedder.is_ready
+    assert embedder.failure is None
+
+
+def test_a_model_that_takes_too_long_is_unavailable(gate: Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "LONGEST_WAIT_SECONDS", 0.01)
+    embedder = LoadingEmbedder(MODEL, lambda: open_when(gate))
+
+    with pytest.raises(Unavailable, match="still being loaded"):
+        embedder.embed_query("a")
+
+
+def test_a_reason_meant_for_people_is_passed_on() -> None:
+    embedder = LoadingEmbedder(MODEL, lambda: fail_with(Unavailable("The weights are damaged.")))
+
+    with pytest.raises(Unavailable, match="The weights are damaged"):
+        embedder.embed_query("a")
+
+    assert embedder.failure == "The weights are damaged."
+    assert not embedder.is_ready
+
+
+def test_an_unforeseen_failure_is_logged_whole_and_told_without_details(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.ERROR):
+        embedder = LoadingEmbedder(MODEL, lambda: fail_with(RuntimeError("/secret/path")))
+        with pytest.raises(Unavailable, match="log says why"):
+            embedder.token_spans("a")
+
+    assert embedder.failure is not None
+    assert "secret" not in embedder.failure
+    assert "/secret/path" in caplog.text
+
+
+def test_a_timeout_while_loading_is_a_failure_and_not_a_wait() -> None:
+    embedder = LoadingEmbedder(MODEL, lambda: fail_with(TimeoutError("disk")))
+
+    with pytest.raises(Unavailable, match="log says why"):
+        embedder.embed_query("a")

@@ -1,0 +1,255 @@
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from kb import settings
+from kb.settings import ClientSettings, EngineSettings, SettingsError
+
+
+def read_engine(
+    config_folder: Path, environ: Mapping[str, str] = {}, flags: Mapping[str, object] = {}
+) -> EngineSettings:
+    return settings.read_settings(EngineSettings, flags, environ, config_folder)
+
+
+def read_client(config_folder: Path, environ: Mapping[str, str] = {}) -> ClientSettings:
+    return settings.read_settings(ClientSettings, {}, environ, config_folder)
+
+
+def write_config(folder: Path, text: str) -> None:
+    (folder / settings.CONFIG_FILE).write_text(text, encoding="utf-8")
+
+
+def test_everything_has_a_default(tmp_path: Path) -> None:
+    engine = read_engine(tmp_path, {"XDG_DATA_HOME": str(tmp_path)})
+    client = read_client(tmp_path)
+
+    assert (engine.host, engine.port, engine.data_dir) == ("127.0.0.1", 8000, tmp_path / "kb")
+    assert engine.max_file_bytes == 104_857_600
+    assert engine.api_key.get_secret_value() == ""
+    assert client.engine_url == "http://127.0.0.1:8000"
+
+
+def test_flags_win_over_variables_and_variables_over_the_file(tmp_path: Path) -> None:
+    write_config(tmp_path, 'host = "10.0.0.1"\nport = 1\nmax_file_mb = 1')
+    environ = {"KB_PORT": "2", "KB_MAX_FILE_MB": "2"}
+
+    engine = read_engine(tmp_path, environ, {"max_file_mb": 3, "port": None})
+
+    assert (engine.host, engine.port, engine.max_file_mb) == ("10.0.0.1", 2, 3)
+
+
+def test_an_empty_variable_counts_as_not_set(tmp_path: Path) -> None:
+    write_config(tmp_path, "port = 8080")
+
+    engine = read_engine(tmp_path, {"KB_PORT": " "})
+
+    assert engine.port == 8080
+
+
+def test_lists_are_separated_by_commas_or_written_as_toml_arrays(tmp_path: Path) -> None:
+    write_config(tmp_path, 'allowed_origins = ["a.example", "b.example"]')
+
+    engine = read_engine(tmp_path, {"KB_ALLOWED_HOSTS": "a.example, b.example,"})
+
+    assert engine.allowed_hosts == engine.allowed_origins == ("a.example", "b.example")
+
+
+def test_the_own_address_is_accepted_with_the_loopback_names(tmp_path: Path) -> None:
+    engine = read_engine(tmp_path, {"KB_HOST": "192.168.1.5"})
+
+    assert engine.accepted_hosts == ("localhost", "127.0.0.1", "[::1]", "192.168.1.5")
+    assert engine.accepted_origins == engine.accepted_hosts
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "[::1]", "localhost"])  # noqa: S104  only a value here
+def test_an_address_that_names_no_new_host_adds_none(tmp_path: Path, host: str) -> None:
+    engine = read_engine(tmp_path, {"KB_HOST": host})
+
+    assert engine.accepted_hosts == settings.LOOPBACK_NAMES
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "allowed"),
+    [
+        ("KB_PORT", "65536", "a number from 1 to 65535"),
+        ("KB_PORT", "http", "a number from 1 to 65535"),
+        ("KB_HOST", "http://localhost:8000", "without a port"),
+        ("KB_HOST", "localhost:8000", "without a port"),
+        ("KB_MAX_FILE_MB", "0", "1 or more"),
+        ("KB_INSECURE", "perhaps", "true or false"),
+    ],
+)
+def test_a_bad_value_is_named_with_what_is_allowed(
+    tmp_path: Path, variable: str, value: str, allowed: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read_engine(tmp_path, {variable: value})
+
+    assert f'{variable} is "{value}"; allowed: ' in str(caught.value)
+    assert allowed in str(caught.value)
+
+
+def test_every_bad_value_is_named_at_once_where_it_was_given(tmp_path: Path) -> None:
+    write_config(tmp_path, "port = -1")
+
+    with pytest.raises(SettingsError) as caught:
+        read_engine(tmp_path, flags={"max_file_mb": "many"})
+
+    assert f"`port` in {tmp_path / 'kb.toml'} is" in str(caught.value)
+    assert "--max-file-mb is" in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["localhost:8000", "ftp://engine", "http://", "http://x:y", "http://x/?q=1"])
+def test_an_engine_address_that_cannot_be_one_is_refused(tmp_path: Path, url: str) -> None:
+    with pytest.raises(SettingsError, match="KB_ENGINE_URL"):
+        read_client(tmp_path, {"KB_ENGINE_URL": url})
+
+
+def test_a_password_in_the_engine_address_is_refused_and_not_shown(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read_client(tmp_path, {"KB_ENGINE_URL": "http://me:hush@engine:8000"})
+
+    assert "hush" not in str(caught.value)
+
+
+def test_port_zero_means_any_free_port(tmp_path: Path) -> None:
+    assert read_engine(tmp_path, {"KB_PORT": "0"}).port == 0
+
+
+def test_a_secret_is_read_from_the_file_that_is_named(tmp_path: Path) -> None:
+    key_file = tmp_path / "key"
+    key_file.write_text("s3cret\n", encoding="utf-8")
+    write_config(tmp_path, 'api_key = "older"')
+
+    engine = read_engine(tmp_path, {"KB_API_KEY_FILE": str(key_file)})
+    client = read_client(tmp_path, {"KB_API_KEY_FILE": str(key_file)})
+
+    assert engine.api_key.get_secret_value() == client.api_key.get_secret_value() == "s3cret"
+
+
+def test_a_secret_given_twice_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="Both KB_API_KEY and KB_API_KEY_FILE"):
+        read_engine(tmp_path, {"KB_API_KEY": "one", "KB_API_KEY_FILE": "two"})
+
+
+@pytest.mark.parametrize(("content", "complaint"), [(b" \n", "is empty"), (b"\xff\xfe", "is not text")])
+def test_a_key_file_without_a_key_is_an_error(tmp_path: Path, content: bytes, complaint: str) -> None:
+    key_file = tmp_path / "key"
+    key_file.write_bytes(content)
+
+    with pytest.raises(SettingsError, match=complaint):
+        read_engine(tmp_path, {"KB_API_KEY_FILE": str(key_file)})
+
+
+def test_a_missing_key_file_is_an_error_and_not_an_open_engine(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="cannot be read"):
+        read_engine(tmp_path, {"KB_API_KEY_FILE": str(tmp_path / "gone")})
+
+
+def test_no_secret_is_ever_shown(tmp_path: Path) -> None:
+    engine = read_engine(tmp_path, {"KB_API_KEY": "hush-hush"})
+    with pytest.raises(SettingsError) as caught:
+        read_engine(tmp_path, {"KB_API_KEY": "hush hush"})
+
+    assert "hush" not in f"{engine} {engine!r} {caught.value}"
+    assert caught.value.__cause__ is None
+    assert "The value of KB_API_KEY cannot be used" in str(caught.value)
+
+
+@pytest.mark.parametrize("key", [{}, {"KB_API_KEY": "same"}])
+def test_a_read_only_key_that_would_limit_nobody_is_an_error(tmp_path: Path, key: dict[str, str]) -> None:
+    with pytest.raises(SettingsError, match="KB_API_KEY_READONLY"):
+        read_engine(tmp_path, {"KB_API_KEY_READONLY": "same", **key})
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "kb.example"])  # noqa: S104  only a value here
+def test_listening_for_other_machines_without_a_key_is_refused(tmp_path: Path, host: str) -> None:
+    engine = read_engine(tmp_path, {"KB_HOST": host})
+
+    with pytest.raises(SettingsError, match=r"KB_API_KEY.*KB_INSECURE=true"):
+        settings.refuse_public_without_key(engine)
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"KB_HOST": "127.0.0.2"},
+        {"KB_HOST": "::1"},
+        {"KB_HOST": "localhost"},
+        {"KB_HOST": "192.168.1.5", "KB_API_KEY": "k"},
+        {"KB_HOST": "192.168.1.5", "KB_INSECURE": "true"},
+    ],
+)
+def test_listening_on_loopback_or_with_a_key_or_on_demand_is_fine(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    settings.refuse_public_without_key(read_engine(tmp_path, environ))
+
+
+def test_a_mistyped_name_is_reported_with_the_nearest_real_one(tmp_path: Path) -> None:
+    write_config(tmp_path, 'hots = "x"')
+
+    sentences = settings.warnings(
+        {"KB_PROT": "1", "KB_QQ": "1", "KB_API_KEY_FILE": "x", "PATH": ""}, tmp_path
+    )
+
+    assert sentences == [
+        "KB_PROT is not a setting of kb and has no effect. Did you mean KB_PORT?",
+        "KB_QQ is not a setting of kb and has no effect.",
+        f"{tmp_path / 'kb.toml'}: hots is not a setting of kb and has no effect. Did you mean host?",
+    ]
+
+
+def test_a_config_file_that_is_not_toml_is_named_with_the_line(tmp_path: Path) -> None:
+    write_config(tmp_path, "port = \n")
+
+    with pytest.raises(SettingsError, match=r"kb\.toml is not a TOML file: .*line 1"):
+        read_engine(tmp_path)
+
+
+def test_folders_follow_the_platform_and_ignore_relative_paths(tmp_path: Path) -> None:
+    home = Path.home()
+    environ = {"XDG_CONFIG_HOME": str(tmp_path), "XDG_DATA_HOME": "relative"}
+
+    assert settings.config_dir(environ, "linux") == tmp_path / "kb"
+    assert settings.config_dir({}, "linux") == home / ".config/kb"
+    assert settings.config_dir({}, "darwin") == home / "Library/Application Support/kb"
+    assert settings.config_dir({"APPDATA": str(tmp_path)}, "win32") == tmp_path / "kb"
+    assert settings.default_data_dir(environ, "linux") == home / ".local/share/kb"
+    assert settings.cache_dir({}) == home / ".cache/kb"
+
+
+def test_a_model_is_the_bundled_one_a_folder_or_one_that_was_fetched(tmp_path: Path) -> None:
+    assert settings.model_folder("", tmp_path) is None
+    assert settings.model_folder("/models/own", tmp_path) == Path("/models/own")
+    assert settings.model_folder("some-model", tmp_path) == tmp_path / "models" / "some-model"
+
+
+def test_settings_cannot_be_changed_after_they_were_read(tmp_path: Path) -> None:
+    engine = read_engine(tmp_path)
+
+    with pytest.raises(ValidationError):
+        engine.port = 1
+
+
+def test_every_option_is_described_once_with_its_programs() -> None:
+    described = {option.variable: option for option in settings.describe_options()}
+
+    assert described["KB_API_KEY"].programs == ("engine", "client")
+    assert described["KB_ALLOWED_HOSTS"].default == "`localhost,127.0.0.1,[::1]`"
+    assert described["KB_INSECURE"].default == "`false`"
+    assert all(option.meaning and option.allowed for option in described.values())
+
+
+def test_the_programs_read_the_environment_they_run_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("KB_PORT", "8080")
+    monkeypatch.setenv("KB_ENGINE_URL", "http://engine:8000/")
+
+    assert settings.load_engine_settings({"port": None}).port == 8080
+    assert settings.load_client_settings().engine_url == "http://engine:8000"

@@ -1,0 +1,88 @@
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kb.engine.search.snippets import cut_snippet
+
+
+def test_the_part_with_the_most_distinct_words_is_shown() -> None:
+    text = "apple " * 60 + "filler " * 60 + "apple and pear in one place " + "filler " * 60
+
+    snippet = cut_snippet(text, ["apple", "pear"], width=80)
+
+    assert "**apple** and **pear**" in snippet
+    assert snippet.startswith("…")
+    assert snippet.endswith("…")
+
+
+def test_the_earliest_of_equal_parts_is_shown() -> None:
+    text = "first pear. " + "filler " * 100 + "second pear."
+
+    assert cut_snippet(text, ["pear"], width=40).startswith("first **pear**.")
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("plan", "planned"),
+        ("planning", "planned"),
+        ("policy", "Policies"),
+        ("cat", "cats"),
+        ("elan", "Élan"),
+        ("migration", "migrated"),
+    ],
+)
+def test_words_that_differ_by_an_ending_are_marked(word: str, text: str) -> None:
+    assert cut_snippet(text, [word]) == f"**{text}**"
+
+
+@pytest.mark.parametrize(
+    ("word", "text"), [("2023", "2024"), ("form", "fort"), ("cat", "category"), ("it", "item")]
+)
+def test_words_that_only_look_alike_are_not_marked(word: str, text: str) -> None:
+    assert cut_snippet(text, [word]) == text
+
+
+def test_unspaced_words_are_marked_whole_or_by_their_pairs() -> None:
+    """S6"""
+    assert cut_snippet("我说今天天气很好。", ["今天天气"]) == "我说**今天天气**很好。"
+    assert cut_snippet("今天很热。天气不好", ["今天天气"]) == "**今天**很热。**天气**不好"
+
+
+def test_without_a_match_the_beginning_is_shown_cut_at_a_word() -> None:
+    assert cut_snippet("one two three four", ["zebra"], width=10) == "one two…"
+
+
+def test_whitespace_is_collapsed_and_the_texts_own_emphasis_dropped() -> None:
+    assert cut_snippet("a\n\n  **bold**\tmove", ["bold"]) == "a **bold** move"
+
+
+def test_an_empty_text_has_an_empty_snippet() -> None:
+    assert cut_snippet("", ["word"]) == ""
+
+
+def test_a_huge_chunk_costs_no_more_than_its_beginning() -> None:
+    text = "word " * 200_000
+
+    started = time.process_time()
+    snippet = cut_snippet(text, ["word"])
+
+    assert time.process_time() - started < 0.2
+    assert snippet.endswith("…")
+
+
+@given(
+    st.text(alphabet="ab cd\n今天é.", max_size=400),
+    st.lists(st.text(alphabet="abcd今天é", min_size=1, max_size=6), max_size=5),
+    st.integers(min_value=10, max_value=100),
+)
+def test_a_snippet_is_a_piece_of_the_text_no_wider_than_asked(
+    text: str, words: list[str], width: int
+) -> None:
+    bare = re.sub(r"\*\*|^…|…$", "", cut_snippet(text, words, width=width))
+
+    assert len(bare) <= width
+    assert bare in " ".join(text.split())
