@@ -41,8 +41,8 @@ def index_text(
 
 def _in_context(passage: Passage, title: str, embedder: Embedder) -> str:
     """The chunk with what a reader of the whole document would know: its title and heading."""
-    # A note's title is often its own first line; saying it twice would only push text out of the window.
-    lines = [line for line in (title, passage.heading) if line and not passage.text.startswith(line)]
+    # A title is often the first heading, or a note's own first line: saying it twice tells nothing new.
+    lines = [line for line in dict.fromkeys((title, passage.heading)) if line and not passage.text.startswith(line)]
     if not lines:
         return passage.text
     context = "\n".join(lines)

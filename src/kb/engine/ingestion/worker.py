@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 # A dead worker's job is taken over this long after its last heartbeat. It bears a machine that stalls.
 LEASE = timedelta(seconds=15)
 HEARTBEAT = timedelta(seconds=1)
+KEEP_FINISHED_JOBS = timedelta(days=30)
+FORGET_EVERY = timedelta(hours=1)
 # The first retry comes soon, since most trouble passes; each later one waits four times as long.
 FIRST_RETRY = timedelta(seconds=1)
 
@@ -42,14 +44,21 @@ class Worker:
 
     def work_until(self, stopping: threading.Event, wait: Callable[[], None]) -> None:
         """Do jobs as they come; `wait` is called when there are none, and returns when it is worth looking."""
+        forget_at = self._clock()
         while not stopping.is_set():
             try:
-                is_busy = self.work_once()
+                if self._clock() >= forget_at:
+                    self.forget_old_jobs()
+                    forget_at = self._clock() + FORGET_EVERY
+                if not self.work_once():
+                    wait()
             except (Unavailable, StorageFull):
                 log.exception("The store cannot be reached; trying again.")
-                is_busy = False
-            if not is_busy:
                 wait()
+
+    def forget_old_jobs(self) -> None:
+        for original in self._store.delete_finished_jobs(finished_before=self._clock() - KEEP_FINISHED_JOBS):
+            self._pipeline.originals.release(original, self._store.is_original_in_use)
 
     def work_once(self) -> bool:
         """Do the next job, if there is one; tell whether there was."""

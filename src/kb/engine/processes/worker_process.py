@@ -8,11 +8,11 @@ ends when the engine stops it, and just so when the engine is killed: a worker n
 import json
 import logging
 import os
-import select
 import signal
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO
@@ -31,14 +31,12 @@ STOP_WITHIN_SECONDS = 10.0
 NICENESS = 5
 
 
-def run_worker(options: EngineOptions, stopping: threading.Event, wakeups: int | None = None) -> None:
-    """Work until told to stop: by the event, or by the end of the pipe `wakeups`."""
+def run_worker(options: EngineOptions, stopping: threading.Event, woken: threading.Event) -> None:
+    """Work until `stopping` is set; `woken` says that there may be work."""
 
     def wait() -> None:
-        if wakeups is None:
-            stopping.wait(LOOK_EVERY_SECONDS)
-        elif select.select([wakeups], [], [], LOOK_EVERY_SECONDS)[0] and not os.read(wakeups, 4096):
-            stopping.set()
+        woken.wait(LOOK_EVERY_SECONDS)
+        woken.clear()
 
     with open_parts(options) as parts:
         Worker(parts.pipeline).work_until(stopping, wait)
@@ -82,6 +80,8 @@ class WorkerProcess:
             stdin=subprocess.PIPE,
             bufsize=0,
         )
+        # A full pipe holds wake-ups enough; nobody must wait to add one.
+        os.set_blocking(_pipe_to(process).fileno(), False)
         _pipe_to(process).write(json.dumps(asdict(self._options), default=str).encode() + b"\n")
         return process
 
@@ -111,7 +111,19 @@ def main() -> None:
         max_file_bytes=told["max_file_bytes"],
         threads=told["threads"],
     )
-    run_worker(options, threading.Event(), wakeups=sys.stdin.fileno())
+    stopping, woken = threading.Event(), threading.Event()
+    threading.Thread(target=_listen_to_engine, args=(stopping, woken), name="pipe", daemon=True).start()
+    run_worker(options, stopping, woken)
+
+
+def _listen_to_engine(stopping: threading.Event, woken: threading.Event) -> None:
+    while os.read(sys.stdin.fileno(), 4096):
+        woken.set()
+    stopping.set()
+    woken.set()
+    # The job under way may be finished, but a worker without an engine does not stay for it.
+    time.sleep(STOP_WITHIN_SECONDS)
+    os._exit(1)
 
 
 def _read_line(descriptor: int) -> bytes:

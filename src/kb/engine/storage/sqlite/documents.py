@@ -24,6 +24,7 @@ from kb.engine.model import (
     Ref,
 )
 from kb.engine.storage.sqlite.database import Database
+from kb.engine.storage.sqlite.index_log import log_change
 from kb.engine.storage.sqlite.rows import (
     CHUNK_COLUMNS,
     document_id_of,
@@ -152,9 +153,9 @@ class DocumentRows:
             documents = db.execute("SELECT count(*) FROM documents").get
             vectors = db.execute("SELECT count(*) FROM embeddings").get
             note_bytes = db.execute("SELECT COALESCE(sum(length(CAST(note_text AS BLOB))), 0) FROM documents").get
-            db.execute("INSERT INTO index_log (document_id) SELECT id FROM documents ORDER BY id")
             for table in ("embeddings", "chunks", "document_tags", "documents", "tags"):
                 db.execute(f"DELETE FROM {table}")
+            log_change(db, None)
             db.execute("UPDATE jobs SET payload = NULL, original = NULL")
             db.execute(
                 "UPDATE jobs SET status = 'cancelled', lease_until = NULL, finished_at = ? "
@@ -197,7 +198,7 @@ def _listing_condition(query: DocumentQuery) -> tuple[str, list[object]]:
         values.append(tag)
     if query.words is not None:
         # instr() rather than LIKE: nothing in the words is a wildcard.
-        parts.append("instr(lower(title || char(10) || filename || char(10) || COALESCE(source_path, '')), lower(?))")
+        parts.append("instr(fold(title || char(10) || filename || char(10) || COALESCE(source_path, '')), fold(?))")
         values.append(query.words)
     return " AND ".join(parts), values
 
@@ -301,12 +302,12 @@ def insert_chunks(db: apsw.Connection, document_id: DocumentId, text: IndexedTex
             (db.last_insert_rowid(), chunk.vector.astype("<f4").tobytes(), text.model_fingerprint),
         )
     db.execute("UPDATE documents SET chunk_count = ? WHERE id = ?", (len(text.chunks), document_id))
-    db.execute("INSERT INTO index_log (document_id) VALUES (?)", (document_id,))
+    log_change(db, document_id)
 
 
 def delete_chunks(db: apsw.Connection, document_id: DocumentId) -> None:
     db.execute("DELETE FROM chunks WHERE document_id = ?", (document_id,))
-    db.execute("INSERT INTO index_log (document_id) VALUES (?)", (document_id,))
+    log_change(db, document_id)
 
 
 def spaced_or_none(text: str | None) -> str | None:

@@ -291,10 +291,11 @@ def _complete_job(
     db.execute(
         "UPDATE jobs SET status = 'completed', payload = NULL, original = NULL, lease_until = NULL, step = '', "
         "message = '', completed_steps = max(total_steps, 1), total_steps = max(total_steps, 1), document_id = ?, "
-        "document_uuid = ?, chunks_created = ?, is_duplicate = ?, finished_at = ? WHERE id = ?",
+        "document_uuid = ?, filename = ?, chunks_created = ?, is_duplicate = ?, finished_at = ? WHERE id = ?",
         (
             document_id,
             document.uuid.bytes,
+            document.filename,
             0 if is_duplicate else document.chunk_count,
             is_duplicate,
             to_text(now),

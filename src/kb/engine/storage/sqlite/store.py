@@ -16,6 +16,8 @@ Each public method is one transaction. The invariants that the parts keep togeth
 
 from pathlib import Path
 
+import apsw
+
 from kb.engine.model import Statistics
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.documents import RECENCY, DocumentRows
@@ -26,13 +28,14 @@ from kb.engine.storage.sqlite.rows import fetch_all, to_datetime
 from kb.engine.storage.sqlite.spelling import SpellingRows
 from kb.engine.storage.sqlite.tags import TagRows
 from kb.engine.storage.sqlite.vectors import VectorIndex
+from kb.engine.words import fold
 
 
 class SqliteStore(DocumentRows, TagRows, JobRows, MatchingRows, SpellingRows):
     def __init__(self, path: Path, *, model_fingerprint: str) -> None:
         self._path = path
         self._model_fingerprint = model_fingerprint
-        self._database = Database(path, prepare=register_query_description)
+        self._database = Database(path, prepare=_add_functions)
         self._vectors = VectorIndex(model_fingerprint)
         self._schema_version = migrate(self._database)
 
@@ -56,3 +59,9 @@ class SqliteStore(DocumentRows, TagRows, JobRows, MatchingRows, SpellingRows):
             size_bytes=size_bytes,
             last_changed_at=to_datetime(last_changed),
         )
+
+
+def _add_functions(connection: apsw.Connection) -> None:
+    register_query_description(connection)
+    # SQLite's own lower() knows ASCII only.
+    connection.create_scalar_function("fold", lambda *text: fold(str(text[0])), 1, deterministic=True)

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kb.engine.model import ChunkId, DocumentId, Match, Vector, Vectors
+from kb.engine.storage.sqlite.index_log import documents_changed_since, newest_change
 from kb.engine.storage.sqlite.rows import fetch_all
 
 Ids = npt.NDArray[np.int64]
@@ -73,6 +74,8 @@ class VectorRows:
         places = np.searchsorted(self.chunk_ids[: self.count], wanted)
         known = places < self.count
         known[known] &= self.chunk_ids[places[known]] == wanted[known]
+        if not known.any():
+            return {}
         scores = self.matrix[places[known]] @ vector
         return {ChunkId(int(i)): float(score) for i, score in zip(wanted[known], scores, strict=True)}
 
@@ -87,14 +90,13 @@ class VectorIndex:
     def catch_up(self, db: apsw.Connection) -> VectorRows:
         """The rows as of `db`'s snapshot, or of a later one."""
         with self._lock:
-            if self._rows is None:
+            newest, changed = documents_changed_since(db, self._seen_seq)
+            if self._rows is None or changed is None:
                 self._rows = self._load(db)
-                self._seen_seq = db.execute("SELECT COALESCE(max(seq), 0) FROM index_log").get
-                return self._rows
-            tail = fetch_all(db, "SELECT seq, document_id FROM index_log WHERE seq > ? ORDER BY seq", (self._seen_seq,))
-            if tail:
-                self._rows = self._refresh(self._rows, db, {document_id for _, document_id in tail})
-                self._seen_seq = tail[-1][0]
+                newest = newest_change(db)
+            elif changed:
+                self._rows = self._refresh(self._rows, db, changed)
+            self._seen_seq = newest
             return self._rows
 
     def _load(self, db: apsw.Connection) -> VectorRows:

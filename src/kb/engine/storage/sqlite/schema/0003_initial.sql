@@ -95,10 +95,11 @@ CREATE TABLE embeddings (
     model    TEXT NOT NULL
 );
 
--- Each row says: the chunks of this document are no longer what an index in memory believes.
+-- Each row says: the chunks of this document (NULL: of every document) are no longer what an index in memory
+-- believes. Only the newest rows are kept; an index that has missed more than those is built anew.
 CREATE TABLE index_log (
     seq         INTEGER PRIMARY KEY AUTOINCREMENT,
-    document_id INTEGER NOT NULL
+    document_id INTEGER
 );
 
 CREATE TABLE tags (
