@@ -22,10 +22,10 @@ check: $(STAMP) ## Format, lint, types, imports, unit tests and house rules; und
 	$(BIN)/pytest -q tests/unit tests/house_rules
 
 test: check ## Check, then every test but the slow ones
-	$(BIN)/pytest tests -m "not slow"
+	$(BIN)/pytest tests -m "not slow" --ignore=tests/unit --ignore=tests/house_rules
 
 test-all: check ## Check, then every test
-	$(BIN)/pytest tests
+	$(BIN)/pytest tests --ignore=tests/unit --ignore=tests/house_rules
 
 evaluate: $(STAMP) ## Measure how well search finds: make evaluate DATA=folder
 	@test -n "$(DATA)" || { echo "Name the folder of judged queries: make evaluate DATA=folder" >&2; exit 2; }

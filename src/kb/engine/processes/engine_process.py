@@ -44,6 +44,7 @@ def serve_engine(
                     app,
                     log_config=None,
                     access_log=False,
+                    log_level="warning",
                     server_header=False,
                     lifespan="off",
                     timeout_graceful_shutdown=SHUTDOWN_WITHIN_SECONDS,

@@ -1,0 +1,88 @@
+"""A base of any size for benchmarks: real English, made-up vectors, written through the store itself.
+
+The text is what the standard library says about itself, cut at ever other places. The vectors are random
+around random topics: how long a search takes does not depend on what they mean.
+"""
+
+import ast
+import random
+import sysconfig
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from kb.engine.model import IndexedChunk, IndexedText, NewDocument, NoteSubmission, Passage, Vectors
+from kb.engine.ports import Store
+from kb.engine.storage import open_store
+
+WORDS_PER_CHUNK = 150
+CHUNKS_PER_DOCUMENT = 10
+TOPICS = 200
+
+
+def read_english() -> list[str]:
+    """The words of the standard library's docstrings, in their order."""
+    words: list[str] = []
+    for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
+        try:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+        except (SyntaxError, UnicodeDecodeError):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                words += (ast.get_docstring(node) or "").split()
+    return words
+
+
+def make_chunks(count: int, words: list[str], chance: random.Random) -> Iterator[str]:
+    for _ in range(count):
+        start = chance.randrange(len(words) - WORDS_PER_CHUNK)
+        yield " ".join(words[start : start + WORDS_PER_CHUNK])
+
+
+def make_vectors(count: int, dimension: int, seed: int) -> Vectors:
+    chance = np.random.default_rng(seed)
+    topics = chance.normal(size=(TOPICS, dimension))
+    vectors = topics[chance.integers(TOPICS, size=count)] + chance.normal(size=(count, dimension))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors.astype(np.float32)
+
+
+def fill_base(data_dir: Path, chunk_count: int, *, model_fingerprint: str, dimension: int, seed: int = 1) -> None:
+    words = read_english()
+    texts = make_chunks(chunk_count, words, random.Random(seed))  # noqa: S311 - no secret
+    vectors = iter(make_vectors(chunk_count, dimension, seed))
+    store = open_store(data_dir, model_fingerprint=model_fingerprint)
+    number = 0
+    while chunks := list(islice(texts, CHUNKS_PER_DOCUMENT)):
+        number += 1
+        indexed = [IndexedChunk(Passage(text), next(vectors)) for text in chunks]
+        _add(store, number, IndexedText(indexed, model_fingerprint))
+    store.close()
+
+
+def _add(store: Store, number: int, text: IndexedText) -> None:
+    now = datetime.now(UTC)
+    title = " ".join(text.chunks[0].passage.text.split()[:6])
+    store.add_job(NoteSubmission(text=title), idempotency_key=None, now=now)
+    claim = store.claim_job(now=now, lease_until=now + timedelta(minutes=1))
+    assert claim is not None
+    document = NewDocument(
+        doc_type="note",
+        format="note",
+        title=title,
+        title_is_given=True,
+        filename=f"{number}.md",
+        source_path=None,
+        size_bytes=1,
+        content_hash=f"sha256:{number:064x}",
+        original=None,
+        note_text=title,
+        tags=("all", f"group-{number % 100}"),
+        metadata={},
+        processing_method="text_extraction",
+    )
+    store.commit_document(claim, document, text, now=now)

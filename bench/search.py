@@ -1,0 +1,98 @@
+"""How long a search takes over HTTP, the query's embedding included, and what the engine weighs meanwhile.
+
+    python -m bench.search [CHUNKS]
+
+Modes are interleaved, so that whatever else the machine does falls on all of them alike.
+"""
+
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import psutil
+
+from bench.base import fill_base, read_english
+from kb.engine.embedding import read_model
+from kb.engine.wiring import model_locations
+from kb.settings import cache_dir
+
+ROUNDS = 200
+MODES: dict[str, dict[str, object]] = {
+    "hybrid": {},
+    "hybrid, tag of 1 %": {"tags": ["group-7"]},
+    "keyword": {"mode": "fts"},
+    "vector": {"mode": "vector"},
+}
+
+
+def main() -> None:
+    chunk_count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    model = read_model(model_locations(cache_dir(), None)[0])
+    with tempfile.TemporaryDirectory() as folder:
+        started = time.perf_counter()
+        fill_base(Path(folder), chunk_count, model_fingerprint=model.fingerprint, dimension=model.dimension)
+        print(f"{chunk_count} chunks written in {time.perf_counter() - started:.1f} s")
+        with start_engine(Path(folder)) as (client, process):
+            report(measure(client), process)
+
+
+@contextmanager
+def start_engine(data_dir: Path) -> Iterator[tuple[httpx.Client, psutil.Process]]:
+    port = random.randrange(20_000, 40_000)  # noqa: S311 - no secret
+    command = [sys.executable, "-m", "kb.cli.main", "engine", "--data-dir", str(data_dir), "--port", str(port)]
+    started = time.perf_counter()
+    with (
+        subprocess.Popen(command, stderr=subprocess.DEVNULL) as process,
+        httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client,
+    ):
+        try:
+            while not is_ready(client):
+                time.sleep(0.02)
+            print(f"ready {time.perf_counter() - started:.2f} s after its start")
+            yield client, psutil.Process(process.pid)
+        finally:
+            process.terminate()
+
+
+def is_ready(client: httpx.Client) -> bool:
+    try:
+        return client.get("/health/ready").is_success
+    except httpx.TransportError:
+        return False
+
+
+def measure(client: httpx.Client) -> dict[str, list[float]]:
+    words = [word for word in read_english() if word.isalpha()]
+    chance = random.Random(2)  # noqa: S311 - no secret
+    times: dict[str, list[float]] = {mode: [] for mode in MODES}
+    for round_number in range(ROUNDS + 20):
+        start = chance.randrange(len(words) - 12)
+        query = " ".join(words[start : start + chance.randint(3, 12)])
+        for mode, options in MODES.items():
+            begun = time.perf_counter()
+            client.post("/api/v1/search", json={"query": query, **options}).raise_for_status()
+            if round_number >= 20:  # the first ones only warm up
+                times[mode].append((time.perf_counter() - begun) * 1000)
+    return times
+
+
+def report(times: dict[str, list[float]], engine: psutil.Process) -> None:
+    print(f"{'search over HTTP, ms':24} {'p50':>7} {'p95':>7}  x hybrid")
+    for mode, taken in times.items():
+        ratio = statistics.median(taken) / statistics.median(times["hybrid"])
+        print(f"{mode:24} {statistics.median(taken):7.1f} {statistics.quantiles(taken, n=20)[18]:7.1f}  {ratio:.2f}")
+    print(f"memory: engine {engine.memory_info().rss / 2**20:.0f} MB", end="")
+    for child in engine.children():
+        print(f", worker {child.memory_info().rss / 2**20:.0f} MB", end="")
+    print()
+
+
+if __name__ == "__main__":
+    main()

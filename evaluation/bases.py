@@ -1,0 +1,132 @@
+"""A judged set as a base that can be searched, made by the engine's own parts in a temporary folder."""
+
+import hashlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import apsw
+import numpy as np
+
+from evaluation.sets import JudgedDocument, JudgedQuery, JudgedSet
+from kb.engine.embedding import bundled_model_folder, open_embedder
+from kb.engine.ingestion.indexing import index_text
+from kb.engine.ingestion.pipeline import describe
+from kb.engine.model import DocumentId, EmbeddingModel, NoteSubmission, Scope, Section, Vector, Vectors
+from kb.engine.ports import Embedder, Store
+from kb.engine.search.hybrid import Grouping, Hit, Mode, SearchRequest, search
+from kb.engine.storage import open_store
+from kb.settings import cache_dir
+
+# The longest list of hits that one request may ask for.
+HITS = 200
+THREADS = 2
+
+
+@dataclass(frozen=True)
+class JudgedBase:
+    store: Store
+    embedder: Embedder
+    grouping: Grouping
+    item_ids: dict[DocumentId, list[str]]
+
+    def search(self, query: JudgedQuery, mode: Mode) -> list[Hit]:
+        request = SearchRequest(query.text, Scope(tags=query.tags), mode, top=HITS, group_by=self.grouping)
+        return search(self.store, self.embedder, request).hits
+
+    def find_items(self, query: JudgedQuery, mode: Mode) -> list[str]:
+        """The items found, best first, each at the place of its best chunk."""
+        return list(dict.fromkeys(self.item_of(hit) for hit in self.search(query, mode)))
+
+    def item_of(self, hit: Hit) -> str:
+        return self.item_ids[hit.document.id][hit.chunk.page_num or 0]
+
+
+@contextmanager
+def open_base(judged: JudgedSet, embedder: Embedder) -> Iterator[JudgedBase]:
+    with tempfile.TemporaryDirectory() as folder:
+        store = open_store(Path(folder), model_fingerprint=embedder.model.fingerprint)
+        with closing(store):
+            item_ids = {
+                _add_document(store, embedder, document): [item.id for item in document.items]
+                for document in judged.documents
+            }
+            yield JudgedBase(store, embedder, judged.grouping, item_ids)
+
+
+def _add_document(store: Store, embedder: Embedder, document: JudgedDocument) -> DocumentId:
+    """What the worker does with a note, less its progress reports and its reading of Markdown."""
+    # Page numbers tell, when a chunk is found, of which item it is: the chunker keeps them, and ranking
+    # does not look at them. An item longer than a chunk simply has several.
+    sections = [Section(item.text, item.heading, page_num=place) for place, item in enumerate(document.items)]
+    submission = NoteSubmission("\n\n".join(section.text for section in sections), document.title, document.tags)
+    described = describe(submission)
+    now = datetime.now(UTC)
+    store.add_job(submission, idempotency_key=None, now=now)
+    claim = store.claim_job(now=now, lease_until=now + timedelta(hours=1))
+    assert claim is not None
+    text = index_text(sections, described.title, embedder)
+    return store.commit_document(claim, described, text, now=now).document_id
+
+
+@contextmanager
+def open_cached_embedder() -> Iterator[Embedder]:
+    """The bundled model, which is asked for each text only once in the life of the cache."""
+    cache = cache_dir()
+    embedder = open_embedder(bundled_model_folder(cache), cache / "graphs", threads=THREADS)
+    folder = cache / "evaluation-vectors"
+    folder.mkdir(parents=True, exist_ok=True)
+    with closing(apsw.Connection(str(folder / f"{embedder.model.fingerprint}.sqlite"))) as db:
+        # Losing the last vectors in a power cut costs a second; waiting for the disk costs minutes.
+        db.pragma("synchronous", "off")
+        db.execute("CREATE TABLE IF NOT EXISTS vectors (text_hash BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID")
+        yield CachedEmbedder(embedder, db)
+
+
+class CachedEmbedder:
+    def __init__(self, embedder: Embedder, db: apsw.Connection) -> None:
+        self._embedder = embedder
+        self._db = db
+
+    @property
+    def model(self) -> EmbeddingModel:
+        return self._embedder.model
+
+    @property
+    def is_ready(self) -> bool:
+        return True
+
+    @property
+    def failure(self) -> str | None:
+        return None
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        known = {text: self._find(text) for text in texts}
+        unknown = [text for text, vector in known.items() if vector is None]
+        if unknown:
+            made = dict(zip(unknown, self._embedder.embed_passages(unknown), strict=True))
+            known.update(made)
+            with self._db:
+                self._db.executemany(
+                    "INSERT INTO vectors VALUES (?, ?)",
+                    [(_hash(text), vector.tobytes()) for text, vector in made.items()],
+                )
+        return np.stack([known[text] for text in texts])
+
+    def embed_query(self, text: str) -> Vector:
+        vector: Vector = self.embed_passages([text])[0]
+        return vector
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        return self._embedder.token_spans(text)
+
+    def _find(self, text: str) -> Vector | None:
+        found = self._db.execute("SELECT vector FROM vectors WHERE text_hash = ?", (_hash(text),)).get
+        return None if found is None else np.frombuffer(found, np.float32)
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()

@@ -1,0 +1,87 @@
+"""One call of the engine by a command: settings in, an answer out, and every error an exit code.
+
+An error ends the command: its sentence goes to stderr, and `typer.Exit` carries the code. No error of a
+person, of the network or of the engine shows as a traceback.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import httpx
+import typer
+
+from kb.cli import render
+from kb.cli.exits import Exit
+from kb.client import EngineClient, EngineTooOld
+from kb.settings import ClientSettings, SettingsError, load_client_settings, warnings
+
+Answer = TypeVar("Answer")
+
+EXIT_OF_STATUS = {
+    400: Exit.REFUSED,
+    401: Exit.NOT_AUTHORISED,
+    403: Exit.NOT_AUTHORISED,
+    404: Exit.NOT_FOUND,
+    409: Exit.REFUSED,
+    412: Exit.REFUSED,
+    413: Exit.REFUSED,
+    415: Exit.REFUSED,
+    422: Exit.REFUSED,
+}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why something did not work, for a person, for a script and for this program."""
+
+    sentence: str
+    exit: Exit
+    code: str | None = None
+
+
+def call_engine(engine_url: str | None, work: Callable[[EngineClient], Awaitable[Answer]]) -> Answer:
+    """What `work` returns, given a client of the engine. An engine that is too old is refused before."""
+    try:
+        settings = load_client_settings({"engine_url": engine_url})
+        for warning in warnings():
+            render.complain(warning)
+    except SettingsError as error:
+        raise end(Failure(str(error), Exit.FAILED)) from None
+    try:
+        return asyncio.run(_call(settings, work))
+    except httpx.HTTPStatusError as error:
+        raise end(failure_of(error.response)) from None
+    except httpx.TimeoutException:
+        raise end(Failure(render.engine_is_silent(settings.engine_url), Exit.UNREACHABLE)) from None
+    except httpx.TransportError:
+        raise end(Failure(render.engine_is_unreachable(settings.engine_url), Exit.UNREACHABLE)) from None
+    except EngineTooOld as error:
+        raise end(Failure(str(error), Exit.REFUSED)) from None
+
+
+async def _call(settings: ClientSettings, work: Callable[[EngineClient], Awaitable[Answer]]) -> Answer:
+    async with EngineClient(settings.engine_url, settings.api_key.get_secret_value()) as engine:
+        await engine.require_supported_engine()
+        return await work(engine)
+
+
+def failure_of(response: httpx.Response) -> Failure:
+    """The problem that the engine told; or that this was no engine, for it would have told one."""
+    try:
+        problem = response.json()
+        detail, code = str(problem["detail"]), str(problem["code"])
+    except (ValueError, KeyError, TypeError):
+        sentence = render.not_an_engine(str(response.url.copy_with(path="")), response.status_code)
+        return Failure(sentence, Exit.UNREACHABLE)
+    advice = render.advise(code)
+    return Failure(
+        f"{detail} {advice}".strip(), EXIT_OF_STATUS.get(response.status_code, Exit.FAILED), code
+    )
+
+
+def end(failure: Failure) -> typer.Exit:
+    """To be raised: `raise end(failure)`."""
+    render.complain(failure.sentence)
+    return typer.Exit(failure.exit)

@@ -1,0 +1,51 @@
+"""The `kb` command.
+
+Commands import what they need when they run, not before: `kb --help` and the shell's completion then answer
+at once. Words for people are in `render`, exit codes in `exits`.
+"""
+
+import sys
+from typing import TextIO, cast
+
+import typer
+
+from kb.cli import adding, documents, models, programs, searching
+from kb.version import VERSION
+
+app = typer.Typer(
+    help="A knowledge base on your own machine, for you and your agents. Start it with `kb up`.",
+    no_args_is_help=True,
+    add_completion=False,
+    # Panels would cost the import of rich before anything is done.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+app.command()(programs.up)
+app.command()(programs.engine)
+app.command()(programs.worker)
+app.command()(adding.add)
+app.command()(adding.addnote)
+app.command()(documents.updatenote)
+app.command()(searching.search)
+app.command()(documents.get)
+app.command()(documents.delete)
+app.command()(searching.status)
+app.add_typer(models.app, name="model")
+
+
+@app.command()
+def version() -> None:
+    """Show the version of this program."""
+    print(f"kb {VERSION}")
+
+
+def main() -> None:
+    # What kb prints is UTF-8, as files are, whatever the locale of a container or a cron job says.
+    for stream in (sys.stdout, sys.stderr):
+        cast("TextIO", stream).reconfigure(encoding="utf-8", errors="replace")
+    app()
+
+
+if __name__ == "__main__":
+    main()

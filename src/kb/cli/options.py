@@ -1,0 +1,50 @@
+"""The options and arguments that several commands share."""
+
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from kb.cli.exits import Exit
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the engine's JSON, one answer a line.")]
+EngineUrl = Annotated[
+    str | None, typer.Option("--engine-url", metavar="URL", help="Where the engine is (KB_ENGINE_URL).")
+]
+NoWait = Annotated[
+    bool, typer.Option("--no-wait", help="Return once it is accepted, before it can be searched.")
+]
+Title = Annotated[str | None, typer.Option("--title", help="Its title; otherwise one is made from the text.")]
+Tags = Annotated[list[str] | None, typer.Option("--tags", metavar="A,B", help="Tags, separated by commas.")]
+Tag = Annotated[list[str] | None, typer.Option("--tag", metavar="A", help="One tag; repeat it for more.")]
+DocumentId = Annotated[str, typer.Argument(metavar="ID", help="The document's number or UUID.")]
+Text = Annotated[str, typer.Argument(metavar="TEXT", help="The text; `-` reads it from standard input.")]
+
+
+class Mode(StrEnum):
+    HYBRID = "hybrid"
+    FTS = "fts"
+    VECTOR = "vector"
+
+
+def join_tags(tags: list[str] | None, tag: list[str] | None) -> list[str]:
+    """`--tags a,b --tag "c, d"` means the tags `a`, `b` and `c, d`."""
+    separated = [part.strip() for listed in tags or [] for part in listed.split(",")]
+    return [name for name in (*separated, *(tag or [])) if name]
+
+
+def read_text(given: str) -> str:
+    """The argument itself, or standard input for `-`. Ends the command if there is no text in it."""
+    from kb.cli import render
+
+    if given == "-":
+        try:
+            given = sys.stdin.buffer.read().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            render.complain(render.NOT_UTF8)
+            raise typer.Exit(Exit.USAGE) from None
+    if not given.strip():
+        render.complain(render.NO_TEXT)
+        raise typer.Exit(Exit.USAGE)
+    return given

@@ -1,0 +1,131 @@
+"""Commands that are programs of their own: `up`, `engine`, `worker`. They run until they are told to stop."""
+
+import logging
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kb.cli.exits import Exit
+
+if TYPE_CHECKING:
+    from kb.engine.wiring import EngineOptions
+    from kb.settings import EngineSettings
+
+Host = Annotated[str | None, typer.Option("--host", help="The address to listen on (KB_HOST).")]
+Port = Annotated[
+    int | None, typer.Option("--port", help="The port to listen on (KB_PORT); 0 for any that is free.")
+]
+DataDir = Annotated[
+    Path | None, typer.Option("--data-dir", help="Where documents are kept (KB_DATA_DIR).")
+]
+
+
+def up(*, host: Host = None, port: Port = None, data_dir: DataDir = None) -> None:
+    """Start everything, for one person on one machine. Ctrl-C stops it."""
+    from kb.cli import render
+
+    _serve(host, port, data_dir, on_listening=render.show_running)
+
+
+def engine(*, host: Host = None, port: Port = None, data_dir: DataDir = None) -> None:
+    """Start the engine alone: the HTTP API with its worker."""
+    _serve(host, port, data_dir, on_listening=lambda url, settings: None)
+
+
+def worker(*, data_dir: DataDir = None) -> None:
+    """Start one more worker beside the engine, on the same data directory."""
+    stopping = threading.Event()
+    with ending_plainly():
+        settings = _load_settings(None, None, data_dir)
+        from kb.engine.processes.worker_process import run_worker
+
+        options = _engine_options(settings)
+        for name in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(name, lambda *_: stopping.set())
+        run_worker(options, stopping)
+
+
+def _serve(
+    host: str | None,
+    port: int | None,
+    data_dir: Path | None,
+    *,
+    on_listening: "Callable[[str, EngineSettings], None]",
+) -> None:
+    from kb.settings import refuse_public_without_key
+
+    # As Ctrl-C does, so that a stopped container finishes what is under way too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with ending_plainly():
+        settings = _load_settings(host, port, data_dir)
+        refuse_public_without_key(settings)
+        from kb.engine.api.guard import Access
+        from kb.engine.processes.engine_process import serve_engine
+
+        access = Access(
+            api_key=settings.api_key.get_secret_value(),
+            api_key_readonly=settings.api_key_readonly.get_secret_value(),
+            hosts=settings.accepted_hosts,
+            origins=settings.accepted_origins,
+            max_file_bytes=settings.max_file_bytes,
+        )
+        serve_engine(
+            _engine_options(settings),
+            access,
+            host=settings.host,
+            port=settings.port,
+            on_listening=lambda url: on_listening(url, settings),
+        )
+
+
+def _load_settings(host: str | None, port: int | None, data_dir: Path | None) -> "EngineSettings":
+    from kb.cli import render
+    from kb.settings import load_engine_settings, warnings
+
+    settings = load_engine_settings({"host": host, "port": port, "data_dir": data_dir})
+    for warning in warnings():
+        render.complain(warning)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s engine  %(levelname)s %(message)s")
+    # It would say again, in its own words, what the engine says.
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    return settings
+
+
+def _engine_options(settings: "EngineSettings") -> "EngineOptions":
+    from kb.engine.wiring import EngineOptions, model_locations
+    from kb.settings import cache_dir, model_folder
+
+    cache = cache_dir()
+    folder, graphs = model_locations(cache, model_folder(settings.embedding_model, cache))
+    return EngineOptions(
+        data_dir=settings.data_dir,
+        model_folder=folder,
+        graph_dir=graphs,
+        max_file_bytes=settings.max_file_bytes,
+    )
+
+
+@contextmanager
+def ending_plainly() -> Iterator[None]:
+    """What a person can put right ends the program with a sentence; Ctrl-C ends it without one."""
+    from kb.cli import render
+    from kb.engine.errors import KbError
+    from kb.settings import SettingsError
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        return
+    except (SettingsError, KbError) as error:
+        sentence = str(error)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "kb":
+            raise
+        sentence = render.ENGINE_NOT_INSTALLED
+    render.complain(sentence)
+    raise typer.Exit(Exit.FAILED)

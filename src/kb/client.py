@@ -1,0 +1,303 @@
+"""The engine's HTTP API as a Python class; the command line and scripts alike use it.
+
+    async with EngineClient("http://127.0.0.1:8000", api_key) as engine:
+        job = await engine.submit_note("The spare key is under the flower pot.", tags=["home"])
+        await engine.wait_for_job(job["id"])
+        answer = await engine.search("where is the key?")
+
+There is one method a route. It returns the engine's JSON as it is and raises `httpx.HTTPStatusError` for every
+answer that is not a success; the problem's `code` and `detail` are in the JSON of `error.response`. Documents
+and jobs are named by their integer id or by their UUID. With `expected_version` a change is made only to that
+version of the document; else it is refused with 412.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, Self, TypeAlias
+from urllib.parse import quote
+
+import httpx
+
+from kb.version import MIN_ENGINE_VERSION, VERSION
+
+Json: TypeAlias = dict[str, Any]  # Any: the engine's JSON, whose shapes its reference page tells
+Id: TypeAlias = int | str
+NamedFile: TypeAlias = tuple[str, bytes | BinaryIO]
+
+CONNECT_WITHIN_SECONDS = 5.0
+# The slowest answer is a note of a million characters, rewritten and embedded while its author waits.
+ANSWER_WITHIN_SECONDS = 300.0
+FIRST_POLL_SECONDS = 0.02
+LONGEST_POLL_SECONDS = 0.5
+FINISHED = frozenset({"completed", "failed", "cancelled"})
+
+
+class EngineTooOld(Exception):
+    def __init__(self, engine_version: str) -> None:
+        super().__init__(
+            f"The engine is version {engine_version}, and this client ({VERSION}) needs {MIN_ENGINE_VERSION} "
+            "or newer. Update the engine."
+        )
+        self.engine_version = engine_version
+
+
+class EngineClient:
+    """To be used in `async with`, which closes its connections."""
+
+    def __init__(self, base_url: str, api_key: str | None = None, *, timeout: float = ANSWER_WITHIN_SECONDS) -> None:
+        headers = {"User-Agent": f"kb/{VERSION}"}
+        if api_key:
+            headers["Authorization"] = f"Bearer {api_key}"
+        self._http = httpx.AsyncClient(
+            base_url=base_url,
+            headers=headers,
+            timeout=httpx.Timeout(timeout, connect=min(timeout, CONNECT_WITHIN_SECONDS)),
+            # The engine is a local program: neither a proxy nor a .netrc of the machine concerns it.
+            trust_env=False,
+        )
+
+    async def __aenter__(self) -> Self:
+        await self._http.__aenter__()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self._http.aclose()
+
+    async def require_supported_engine(self) -> None:
+        """Raise `EngineTooOld` if the engine is older than `MIN_ENGINE_VERSION`.
+
+        No other method asks. A program asks once, before its first change: the command line does so for each
+        command.
+        """
+        version = str((await self.get_status()).get("version", "unknown"))
+        if _parse_version(version) < _parse_version(MIN_ENGINE_VERSION):
+            raise EngineTooOld(version)
+
+    async def submit_note(
+        self,
+        text: str,
+        *,
+        title: str | None = None,
+        tags: Iterable[str] = (),
+        source_path: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+    ) -> Json:
+        note = {"type": "note", "text": text, "title": title, "tags": [*tags]}
+        body = _given(**note, source_path=source_path, metadata=metadata)
+        return await self._call("POST", "/jobs", json=body, headers=_idempotency(idempotency_key))
+
+    async def submit_file(
+        self,
+        file: str | Path | NamedFile,
+        *,
+        title: str | None = None,
+        tags: Iterable[str] = (),
+        source_path: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        force_ocr: bool = False,
+        idempotency_key: str | None = None,
+    ) -> Json:
+        """Send a file by its path, or what has no path as a file name with bytes or an open binary file.
+
+        The file is read as it is sent, so memory stays flat. Raises `OSError` if it cannot be read.
+        """
+        told = None if metadata is None else json.dumps(metadata)
+        fields = _given(title=title, tags=[*tags], source_path=source_path, metadata=told, force_ocr=force_ocr)
+        headers = _idempotency(idempotency_key)
+        if isinstance(file, tuple):
+            return await self._send_file(file, fields, headers)
+        with await asyncio.to_thread(Path(file).open, "rb") as opened:
+            return await self._send_file((Path(file).name, opened), fields, headers)
+
+    async def _send_file(self, file: NamedFile, fields: Json, headers: Mapping[str, str]) -> Json:
+        name, content = file
+        # A name on disk may be bytes that are no text at all; those become question marks.
+        part = (name.encode(errors="replace").decode(), content)
+        return await self._call("POST", "/jobs", data=fields, files={"file": part}, headers=headers)
+
+    async def list_jobs(
+        self, *, status: str | None = None, limit: int | None = None, offset: int | None = None
+    ) -> Json:
+        return await self._call("GET", "/jobs", params=_given(status=status, limit=limit, offset=offset))
+
+    async def get_job(self, job_id: Id) -> Json:
+        return await self._call("GET", f"/jobs/{_quote(job_id)}")
+
+    async def cancel_job(self, job_id: Id) -> Json:
+        return await self._call("POST", f"/jobs/{_quote(job_id)}/cancel")
+
+    async def retry_job(self, job_id: Id) -> Json:
+        return await self._call("POST", f"/jobs/{_quote(job_id)}/retry")
+
+    async def wait_for_job(
+        self,
+        job_id: Id,
+        *,
+        longest_poll_seconds: float = LONGEST_POLL_SECONDS,
+        on_progress: Callable[[Json], None] | None = None,
+    ) -> Json:
+        """The job once it is completed, failed or cancelled; `on_progress` gets it each time it is asked for.
+
+        Waits as long as the job takes: put it into `asyncio.timeout` if that is too long.
+        """
+        pause = FIRST_POLL_SECONDS
+        while True:
+            job = await self.get_job(job_id)
+            if on_progress is not None:
+                on_progress(job)
+            if job["status"] in FINISHED:
+                return job
+            await asyncio.sleep(min(pause, longest_poll_seconds))
+            pause *= 1.5
+
+    async def search(
+        self,
+        query: str,
+        *,
+        top: int | None = None,
+        offset: int | None = None,
+        mode: str | None = None,
+        tags: Iterable[str] = (),
+        filters: Mapping[str, Any] | None = None,
+        min_relevance: float | None = None,
+        group_by: str | None = None,
+    ) -> Json:
+        limits = _given(top=top, offset=offset, min_relevance=min_relevance, group_by=group_by)
+        scope = _given(mode=mode, tags=[*tags], filters=filters)
+        return await self._call("POST", "/search", json={"query": query, **limits, **scope})
+
+    async def list_documents(
+        self,
+        *,
+        source_path: str | None = None,
+        tags: Iterable[str] = (),
+        doc_type: str | None = None,
+        format: str | None = None,
+        q: str | None = None,
+        sort: str | None = None,
+        order: str | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+    ) -> Json:
+        scope = _given(source_path=source_path, tag=[*tags], doc_type=doc_type, format=format, q=q)
+        page = _given(sort=sort, order=order, limit=limit, offset=offset)
+        return await self._call("GET", "/documents", params={**scope, **page})
+
+    async def get_document(
+        self,
+        document_id: Id,
+        *,
+        chunks: bool = True,
+        chunk_limit: int | None = None,
+        chunk_offset: int | None = None,
+    ) -> Json:
+        which = _given(chunks=None if chunks else False, chunk_limit=chunk_limit, chunk_offset=chunk_offset)
+        return await self._call("GET", f"/documents/{_quote(document_id)}", params=which)
+
+    async def update_document(
+        self,
+        document_id: Id,
+        *,
+        title: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        expected_version: int | None = None,
+    ) -> Json:
+        change = _given(title=title, metadata=metadata)
+        return await self._change("PATCH", f"/documents/{_quote(document_id)}", expected_version, change)
+
+    async def get_document_file(self, document_id: Id) -> bytes:
+        """The original as it was uploaded; of a note its text."""
+        return (await self._send("GET", f"/api/v1/documents/{_quote(document_id)}/file")).content
+
+    async def delete_document(self, document_id: Id, *, expected_version: int | None = None) -> Json:
+        return await self._change("DELETE", f"/documents/{_quote(document_id)}", expected_version)
+
+    async def clear_documents(self, *, confirm: bool, confirmation_phrase: str) -> Json:
+        body = {"confirm": confirm, "confirmation_phrase": confirmation_phrase}
+        return await self._call("DELETE", "/documents", json=body)
+
+    async def change_tags(
+        self,
+        document_id: Id,
+        *,
+        add: Iterable[str] = (),
+        remove: Iterable[str] = (),
+        expected_version: int | None = None,
+    ) -> Json:
+        change = {"add": [*add], "remove": [*remove]}
+        return await self._change("PATCH", f"/documents/{_quote(document_id)}/tags", expected_version, change)
+
+    async def replace_tags(self, document_id: Id, tags: Iterable[str], *, expected_version: int | None = None) -> Json:
+        path = f"/documents/{_quote(document_id)}/tags"
+        return await self._change("PUT", path, expected_version, {"tags": [*tags]})
+
+    async def add_tags(self, document_id: Id, tags: Iterable[str], *, expected_version: int | None = None) -> Json:
+        path = f"/documents/{_quote(document_id)}/tags"
+        return await self._change("POST", path, expected_version, {"tags": [*tags]})
+
+    async def remove_tag(self, document_id: Id, tag: str, *, expected_version: int | None = None) -> Json:
+        path = f"/documents/{_quote(document_id)}/tags/{_quote(tag)}"
+        return await self._change("DELETE", path, expected_version)
+
+    async def update_note(
+        self,
+        document_id: Id,
+        text: str,
+        *,
+        title: str | None = None,
+        tags: Iterable[str] | None = None,
+        expected_version: int | None = None,
+    ) -> Json:
+        change = _given(text=text, title=title, tags=None if tags is None else [*tags])
+        return await self._change("PATCH", f"/notes/{_quote(document_id)}", expected_version, change)
+
+    async def list_tags(self) -> Json:
+        return await self._call("GET", "/tags")
+
+    async def get_status(self) -> Json:
+        return await self._call("GET", "/status")
+
+    async def is_live(self) -> Json:
+        return _parsed(await self._send("GET", "/health/live"))
+
+    async def is_ready(self) -> Json:
+        """Raises `httpx.HTTPStatusError` with 503 while it is not."""
+        return _parsed(await self._send("GET", "/health/ready"))
+
+    async def _change(self, method: str, path: str, expected: int | None, body: Json | None = None) -> Json:
+        headers = {} if expected is None else {"If-Match": f'"{expected}"'}
+        return await self._call(method, path, json=body, headers=headers)
+
+    async def _call(self, method: str, path: str, **request: Any) -> Json:
+        return _parsed(await self._send(method, f"/api/v1{path}", **request))
+
+    async def _send(self, method: str, path: str, **request: Any) -> httpx.Response:
+        response = await self._http.request(method, path, **request)
+        return response.raise_for_status()
+
+
+def _parsed(response: httpx.Response) -> Json:
+    answer: Json = response.json()
+    return answer
+
+
+def _given(**fields: Any) -> Json:
+    """What the caller left out is left out of the request too: the engine has the defaults."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _quote(name: Id) -> str:
+    return quote(str(name), safe="")
+
+
+def _idempotency(key: str | None) -> dict[str, str]:
+    return {} if key is None else {"Idempotency-Key": key}
+
+
+def _parse_version(version: str) -> tuple[int, ...]:
+    """Comparable; what names no version at all is older than any."""
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
