@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from http import HTTPStatus
 from typing import Any
 
 from kb.engine.api.app import create_routes
@@ -25,7 +24,8 @@ The same as OpenAPI: `GET /api/openapi.json` of a running engine.
 
 ## Errors
 
-Errors are `application/problem+json`: `type`, `title`, `status`, `detail` (for a person) and `code` (for a program, stable).
+Errors are `application/problem+json`: `type`, `title`, `status`, `detail` (for a person) and `code` (for a program,
+stable).
 
 | Code | Status |
 |---|---|
