@@ -34,7 +34,7 @@ stable).
 
 def render_http_api() -> str:
     schema = create_routes().openapi()
-    codes = "".join(f"| `{code}` | {status} {HTTPStatus(status).phrase} |\n" for code, status in STATUS_OF_CODE.items())
+    codes = "".join(f"| `{code}` | {status} |\n" for code, status in STATUS_OF_CODE.items())
     return "".join([_HEAD, codes, "\n## Routes\n", *_render_routes(schema), "\n## Shapes\n", *_render_shapes(schema)])
 
 
