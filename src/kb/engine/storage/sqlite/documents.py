@@ -129,7 +129,9 @@ class DocumentRows:
             document = load_unchanged_document(db, ref, expected_version)
             new_title = document.title if title is None else title
             new_metadata = document.metadata if metadata is None else metadata
-            if (new_title, new_metadata) == (document.title, document.metadata):
+            # Compared as JSON: Python takes 1, 1.0 and true for equal.
+            is_same_metadata = to_json(new_metadata, sort_keys=True) == to_json(document.metadata, sort_keys=True)
+            if new_title == document.title and is_same_metadata:
                 return document
             if new_title != document.title:
                 db.execute(

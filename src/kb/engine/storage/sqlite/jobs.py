@@ -52,8 +52,10 @@ from kb.engine.storage.sqlite.tags import add_tags
 
 MAX_ATTEMPTS = 5
 
+# The name of a note comes from its text, so it is the document's to keep, and gone when that is.
+JOB_FILENAME = "COALESCE((SELECT d.filename FROM documents AS d WHERE d.id = jobs.document_id), jobs.filename)"
 JOB_COLUMNS = (
-    "id, uuid, kind, status, step, completed_steps, total_steps, message, filename, document_id, document_uuid, "
+    f"id, uuid, kind, status, step, completed_steps, total_steps, message, {JOB_FILENAME}, document_id, document_uuid, "
     "chunks_created, is_duplicate, error_code, error_message, attempts, created_at, started_at, finished_at"
 )
 
@@ -291,11 +293,10 @@ def _complete_job(
     db.execute(
         "UPDATE jobs SET status = 'completed', payload = NULL, original = NULL, lease_until = NULL, step = '', "
         "message = '', completed_steps = max(total_steps, 1), total_steps = max(total_steps, 1), document_id = ?, "
-        "document_uuid = ?, filename = ?, chunks_created = ?, is_duplicate = ?, finished_at = ? WHERE id = ?",
+        "document_uuid = ?, chunks_created = ?, is_duplicate = ?, finished_at = ? WHERE id = ?",
         (
             document_id,
             document.uuid.bytes,
-            document.filename,
             0 if is_duplicate else document.chunk_count,
             is_duplicate,
             to_text(now),

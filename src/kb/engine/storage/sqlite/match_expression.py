@@ -11,7 +11,7 @@ MAX_PHRASES = 64
 
 def build_match_expression(words: Sequence[str], scope: Scope) -> str | None:
     """Chunks with any of the words, all required phrases and no excluded one; None if nothing can match."""
-    required = [build_phrase(phrase) for phrase in scope.required if _has_word(phrase)]
+    required = [build_phrase(phrase) for phrase in scope.required if has_word(phrase)]
     alternatives = [phrase for word in words for phrase in _phrases_of(word)]
     alternatives = [*required, *alternatives][:MAX_PHRASES]
     if not alternatives:
@@ -19,7 +19,7 @@ def build_match_expression(words: Sequence[str], scope: Scope) -> str | None:
     expression = f"({' OR '.join(alternatives)})"
     if required:
         expression = f"({' AND '.join([*required, expression])})"
-    excluded = [build_phrase(phrase) for phrase in scope.excluded if _has_word(phrase)]
+    excluded = [build_phrase(phrase) for phrase in scope.excluded if has_word(phrase)]
     if excluded:
         expression = f"{expression} NOT ({' OR '.join(excluded)})"
     return expression
@@ -35,10 +35,11 @@ def _phrases_of(word: str) -> list[str]:
     for run, is_unspaced in split_runs(word):
         if is_unspaced:
             phrases.extend(build_phrase(pair) for pair in pair_up(run))
-        elif _has_word(run):
+        elif has_word(run):
             phrases.append(build_phrase(run))
     return phrases
 
 
-def _has_word(text: str) -> bool:
+def has_word(text: str) -> bool:
+    """Whether there is anything in it to be looked for; what has nothing limits nothing."""
     return WORD.search(text) is not None

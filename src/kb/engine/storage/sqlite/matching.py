@@ -9,7 +9,7 @@ import numpy as np
 
 from kb.engine.model import ChunkId, DocumentId, FoundChunk, KeywordMatches, Match, Scope, Vector
 from kb.engine.storage.sqlite.database import Database
-from kb.engine.storage.sqlite.match_expression import build_match_expression, build_phrase
+from kb.engine.storage.sqlite.match_expression import build_match_expression, build_phrase, has_word
 from kb.engine.storage.sqlite.rows import CHUNK_COLUMNS, fetch_all, load_documents, to_chunk
 from kb.engine.storage.sqlite.scope import condition_on_documents
 from kb.engine.storage.sqlite.vectors import Mask, VectorIndex, VectorRows
@@ -30,17 +30,23 @@ class MatchingRows:
         expression = build_match_expression(words, scope)
         if expression is None:
             return KeywordMatches([], 0.0)
-        condition, values = "1", list[object]()
+        is_in_scope, values = "", list[object]()
         if scope.limits_documents:
             condition, values = condition_on_documents(scope)
-            condition = f"chunks.document_id IN (SELECT id FROM documents WHERE {condition})"
+            # The + keeps SQLite from asking FTS5 for each allowed chunk in turn (300 times slower when most are).
+            is_in_scope = (
+                "AND +rowid IN (SELECT id FROM chunks WHERE document_id IN "
+                f"(SELECT id FROM documents WHERE {condition}))"
+            )
         with self._database.read() as db:
-            # ORDER BY bm25() keeps only the best rows while sorting; ORDER BY rank would sort all of them.
+            # Ordered by bm25() itself, since ORDER BY rank would sort all matches before the limit; and joined only
+            # after the limit.
             found = fetch_all(
                 db,
-                f"SELECT chunks.id, chunks.document_id, chunks.ordinal, -bm25(chunks_fts, {COLUMN_WEIGHTS}) AS score "
-                "FROM chunks_fts JOIN chunks ON chunks.id = chunks_fts.rowid "
-                f"WHERE chunks_fts MATCH ? AND {condition} ORDER BY score DESC, chunks.id LIMIT ?",
+                "SELECT chunks.id, chunks.document_id, chunks.ordinal, best.score "
+                f"FROM (SELECT rowid, -bm25(chunks_fts, {COLUMN_WEIGHTS}) AS score FROM chunks_fts "
+                f"WHERE chunks_fts MATCH ? {is_in_scope} ORDER BY score DESC, rowid LIMIT ?) AS best "
+                "JOIN chunks ON chunks.id = best.rowid ORDER BY best.score DESC, chunks.id",
                 (expression, *values, limit),
             )
             matches = [
@@ -104,9 +110,9 @@ def _allowed_rows(db: apsw.Connection, rows: VectorRows, scope: Scope) -> Mask:
         condition, values = condition_on_documents(scope)
         documents = db.execute(f"SELECT id FROM documents WHERE {condition}", values)
         allowed &= np.isin(rows.document_ids[: rows.count], [row[0] for row in documents])
-    for phrase in scope.required:
+    for phrase in filter(has_word, scope.required):
         allowed &= np.isin(rows.chunk_ids[: rows.count], _chunks_with_phrase(db, phrase))
-    for phrase in scope.excluded:
+    for phrase in filter(has_word, scope.excluded):
         allowed &= ~np.isin(rows.chunk_ids[: rows.count], _chunks_with_phrase(db, phrase))
     return allowed
 

@@ -35,8 +35,8 @@ def to_datetime(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
 
 
-def to_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def to_json(value: object, *, sort_keys: bool = False) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys)
 
 
 def find_id(db: apsw.Connection, table: str, ref: Ref) -> int | None:
