@@ -21,8 +21,8 @@ from kb.engine.search.hybrid import Grouping, Hit, Mode, SearchRequest, search
 from kb.engine.storage import open_store
 from kb.settings import cache_dir
 
-# The longest list of hits that one request may ask for.
-HITS = 200
+# As deep as the deepest figure looks (Recall@100).
+HITS = 100
 THREADS = 2
 
 
@@ -80,6 +80,8 @@ def open_cached_embedder() -> Iterator[Embedder]:
     folder = cache / "evaluation-vectors"
     folder.mkdir(parents=True, exist_ok=True)
     with closing(apsw.Connection(str(folder / f"{embedder.model.fingerprint}.sqlite"))) as db:
+        db.set_busy_timeout(60_000)
+        db.pragma("journal_mode", "wal")
         # Losing the last vectors in a power cut costs a second; waiting for the disk costs minutes.
         db.pragma("synchronous", "off")
         db.execute("CREATE TABLE IF NOT EXISTS vectors (text_hash BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID")
@@ -104,17 +106,13 @@ class CachedEmbedder:
         return None
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        known = {text: self._find(text) for text in texts}
-        unknown = [text for text, vector in known.items() if vector is None]
+        unknown = [text for text in dict.fromkeys(texts) if self._find(text) is None]
         if unknown:
-            made = dict(zip(unknown, self._embedder.embed_passages(unknown), strict=True))
-            known.update(made)
+            vectors = self._embedder.embed_passages(unknown)
+            rows = [(_hash(text), vector.tobytes()) for text, vector in zip(unknown, vectors, strict=True)]
             with self._db:
-                self._db.executemany(
-                    "INSERT INTO vectors VALUES (?, ?)",
-                    [(_hash(text), vector.tobytes()) for text, vector in made.items()],
-                )
-        return np.stack([known[text] for text in texts])
+                self._db.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
+        return np.array([self._find(text) for text in texts], np.float32)
 
     def embed_query(self, text: str) -> Vector:
         vector: Vector = self.embed_passages([text])[0]

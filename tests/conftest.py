@@ -1,7 +1,9 @@
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.engine_program import EngineProgram
 
 from kb.engine.embedding import fetch_bundled_model, open_embedder
 from kb.engine.ports import Embedder
@@ -20,3 +22,12 @@ def model_folder(cache_dir: Path) -> Path:
 @pytest.fixture(scope="session")
 def embedder(model_folder: Path, cache_dir: Path) -> Embedder:
     return open_embedder(model_folder, cache_dir / "graphs", threads=2)
+
+
+@pytest.fixture(scope="session")
+def running_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
+    """`kb up`, started once for all tests that need a process; whoever kills it starts it again."""
+    program = EngineProgram(tmp_path_factory.mktemp("engine"))
+    program.start()
+    yield program
+    program.stop()

@@ -41,9 +41,7 @@ def test_vectors_have_unit_length(vectors: Vectors) -> None:
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 
-def test_a_text_has_the_same_vector_in_whatever_company(
-    embedder: Embedder, texts: list[str], vectors: Vectors
-) -> None:
+def test_a_text_has_the_same_vector_in_whatever_company(embedder: Embedder, texts: list[str], vectors: Vectors) -> None:
     order = list(reversed(range(0, len(texts), 5)))
 
     shuffled = embedder.embed_passages([texts[index] for index in order])
@@ -51,9 +49,7 @@ def test_a_text_has_the_same_vector_in_whatever_company(
     np.testing.assert_allclose(shuffled, vectors[order], atol=1e-5)
 
 
-def test_a_query_has_the_vector_of_the_same_passage(
-    embedder: Embedder, texts: list[str], vectors: Vectors
-) -> None:
+def test_a_query_has_the_vector_of_the_same_passage(embedder: Embedder, texts: list[str], vectors: Vectors) -> None:
     np.testing.assert_allclose(embedder.embed_query(texts[13]), vectors[13], atol=1e-5)
 
 
@@ -77,9 +73,7 @@ def test_threads_do_not_disturb_one_another(embedder: Embedder, texts: list[str]
 def test_text_beyond_the_window_is_not_seen(embedder: Embedder) -> None:
     seen = "river " * (embedder.model.window - 2)
 
-    np.testing.assert_allclose(
-        embedder.embed_query(seen + "volcano " * 100), embedder.embed_query(seen), atol=1e-5
-    )
+    np.testing.assert_allclose(embedder.embed_query(seen + "volcano " * 100), embedder.embed_query(seen), atol=1e-5)
 
 
 def test_text_up_to_the_window_is_seen(embedder: Embedder) -> None:
@@ -105,9 +99,7 @@ def test_token_spans_cover_the_whole_of_a_long_text(embedder: Embedder) -> None:
     spans = embedder.token_spans(text)
 
     one = embedder.token_spans(sentence)
-    assert spans == [
-        (start + begin, start + end) for start in range(0, len(text), len(sentence)) for begin, end in one
-    ]
+    assert spans == [(start + begin, start + end) for start in range(0, len(text), len(sentence)) for begin, end in one]
 
 
 def test_token_spans_of_an_unbroken_text_end_where_it_ends(embedder: Embedder) -> None:

@@ -1,10 +1,5 @@
 """Commands that add: `add` for files, `addnote` for text."""
 
-import os
-import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,35 +8,46 @@ from kb.cli.exits import Exit
 from kb.cli.options import AsJson, EngineUrl, NoWait, Tag, Tags, Text, Title, join_tags, read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kb.cli.calling import Failure
-    from kb.client import EngineClient, Json, NamedFile
-
-STDIN = "-"
-# What the engine refuses about one file; anything else would be said of the next one too.
-REFUSALS_OF_ONE_FILE = frozenset({400, 413, 415, 422})
+    from kb.client import EngineClient, Json
 
 
-@dataclass(frozen=True)
-class Source:
-    """A file to add. One that was only found in a folder may be of a kind that kb cannot read."""
+def add(
+    paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Files, folders, or `-` for standard input.")],
+    *,
+    title: Title = None,
+    tags: Tags = None,
+    tag: Tag = None,
+    name: Annotated[str, typer.Option("--name", metavar="FILENAME", help="What to call standard input.")] = "stdin.txt",
+    no_wait: NoWait = False,
+    as_json: AsJson = False,
+    engine_url: EngineUrl = None,
+) -> None:
+    """Add files, and of folders every file that kb can read.
 
-    label: str
-    file: "Path | NamedFile"
-    source_path: str | None = None
-    is_named: bool = True
+    A file that has changed since it was added takes the place of what it was.
+    """
+    from kb.cli import render
+    from kb.cli.calling import call_engine
+    from kb.cli.sources import find_sources
+    from kb.cli.submitting import report, submit_files
 
-
-@dataclass(frozen=True)
-class Submission:
-    source: Source
-    outcome: "Json | Failure"
-
-    @property
-    def is_skipped(self) -> bool:
-        is_unknown_format = getattr(self.outcome, "code", None) == "unsupported_format"
-        return is_unknown_format and not self.source.is_named
+    try:
+        sources = [source for path in paths for source in find_sources(path, name)]
+    except FileNotFoundError as error:
+        render.complain(render.no_such_file(error))
+        raise typer.Exit(Exit.NOT_FOUND) from None
+    if not sources:
+        render.complain(render.NO_FILES)
+        raise typer.Exit(Exit.NOT_FOUND)
+    if title is not None and len(sources) > 1:
+        render.complain(render.ONE_TITLE_FOR_MANY)
+        raise typer.Exit(Exit.USAGE)
+    wanted = join_tags(tags, tag)
+    submissions = call_engine(
+        engine_url,
+        lambda engine: submit_files(engine, sources, title=title, tags=wanted, wait=not no_wait),
+    )
+    raise typer.Exit(report(submissions, as_json=as_json))
 
 
 def addnote(
@@ -58,80 +64,19 @@ def addnote(
     as_json: AsJson = False,
     engine_url: EngineUrl = None,
 ) -> None:
-    """Add a note: kb addnote "The spare key is under the third flower pot" --tags home"""
+    """Add a note.
+
+    For example: kb addnote "The spare key is under the third flower pot" --tags home
+    """
     from kb.cli.calling import call_engine
+    from kb.cli.submitting import report_job
 
     note = read_text(text)
+    wanted = join_tags(tags, tag)
 
     async def submit(engine: "EngineClient") -> "Json":
-        job = await engine.submit_note(
-            note, title=title, tags=join_tags(tags, tag), source_path=source_path
-        )
+        job = await engine.submit_note(note, title=title, tags=wanted, source_path=source_path)
         return job if no_wait else await engine.wait_for_job(job["id"])
 
-    submission = Submission(Source("the note", ("", b"")), call_engine(engine_url, submit))
-    raise typer.Exit(_report([submission], as_json=as_json))
-
-
-def add(
-    paths: Annotated[
-        list[str], typer.Argument(metavar="PATH...", help="Files, folders, or `-` for standard input.")
-    ],
-    *,
-    title: Title = None,
-    tags: Tags = None,
-    tag: Tag = None,
-    name: Annotated[
-        str, typer.Option("--name", metavar="FILENAME", help="What to call standard input.")
-    ] = "stdin.txt",
-    no_wait: NoWait = False,
-    as_json: AsJson = False,
-    engine_url: EngineUrl = None,
-) -> None:
-    """Add files, and all files that kb can read below folders. A file that was added before is brought up to date."""
-    from kb.cli import render
-    from kb.cli.calling import call_engine
-
-    sources = [source for path in paths for source in _find_sources(path, name)]
-    if not sources:
-        render.complain(render.NO_FILES)
-        raise typer.Exit(Exit.NOT_FOUND)
-    if title is not None and len(sources) > 1:
-        render.complain(render.TITLE_FOR_MANY)
-        raise typer.Exit(Exit.USAGE)
-
-    async def submit(engine: "EngineClient") -> list[Submission]:
-        with render.progress(len(sources)) as progress:
-            submissions = []
-            for source in sources:
-                progress.show(source.label)
-                submissions.append(await _submit(engine, source, title, join_tags(tags, tag)))
-            if no_wait:
-                return submissions
-            return [await _wait(engine, submission, progress) for submission in submissions]
-
-    raise typer.Exit(_report(call_engine(engine_url, submit), as_json=as_json))
-
-
-def _find_sources(given: str, stdin_name: str) -> Iterator[Source]:
-    from kb.cli import render
-
-    path = Path(given)
-    if given == STDIN:
-        yield Source(stdin_name, (stdin_name, sys.stdin.buffer.read()))
-    elif path.is_dir():
-        yield from _find_in_folder(path)
-    elif path.exists():
-        yield Source(given, path, str(path.absolute()))
-    else:
-        render.complain(render.no_such_file(given))
-        raise typer.Exit(Exit.NOT_FOUND)
-
-
-def _find_in_folder(folder: Path) -> Iterator[Source]:
-    """Every file below it in the order of names, but what is hidden or empty."""
-    for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for path in (Path(parent, name) for name in sorted(names) if not name.startswith(".")):
-            if path.is_file() and path.stat().st_size:
-                yield Source(str(path), path, str(path.absolute()), is_named=False)
+    job = call_engine(engine_url, submit)
+    raise typer.Exit(report_job(job, label=job["filename"], as_json=as_json))

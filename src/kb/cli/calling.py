@@ -14,7 +14,7 @@ import typer
 
 from kb.cli import render
 from kb.cli.exits import Exit
-from kb.client import EngineClient, EngineTooOld
+from kb.client import EngineClient, EngineTooOld, NotAnEngine
 from kb.settings import ClientSettings, SettingsError, load_client_settings, warnings
 
 Answer = TypeVar("Answer")
@@ -57,6 +57,8 @@ def call_engine(engine_url: str | None, work: Callable[[EngineClient], Awaitable
         raise end(Failure(render.engine_is_silent(settings.engine_url), Exit.UNREACHABLE)) from None
     except httpx.TransportError:
         raise end(Failure(render.engine_is_unreachable(settings.engine_url), Exit.UNREACHABLE)) from None
+    except NotAnEngine:
+        raise end(Failure(render.not_an_engine(settings.engine_url), Exit.UNREACHABLE)) from None
     except EngineTooOld as error:
         raise end(Failure(str(error), Exit.REFUSED)) from None
 
@@ -68,17 +70,14 @@ async def _call(settings: ClientSettings, work: Callable[[EngineClient], Awaitab
 
 
 def failure_of(response: httpx.Response) -> Failure:
-    """The problem that the engine told; or that this was no engine, for it would have told one."""
+    """The problem that the engine told; if none was told, it was no engine that answered."""
     try:
         problem = response.json()
         detail, code = str(problem["detail"]), str(problem["code"])
-    except (ValueError, KeyError, TypeError):
-        sentence = render.not_an_engine(str(response.url.copy_with(path="")), response.status_code)
-        return Failure(sentence, Exit.UNREACHABLE)
-    advice = render.advise(code)
-    return Failure(
-        f"{detail} {advice}".strip(), EXIT_OF_STATUS.get(response.status_code, Exit.FAILED), code
-    )
+    except (ValueError, LookupError, TypeError):
+        return Failure(render.not_an_engine(str(response.url.join("/"))), Exit.UNREACHABLE)
+    sentence = f"{detail} {render.advise(code)}".strip()
+    return Failure(sentence, EXIT_OF_STATUS.get(response.status_code, Exit.FAILED), code)
 
 
 def end(failure: Failure) -> typer.Exit:

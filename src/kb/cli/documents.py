@@ -45,9 +45,7 @@ def updatenote(
     new_tags = join_tags(tags, tag) or None
     note = call_engine(
         engine_url,
-        lambda engine: engine.update_note(
-            document_id, new_text, title=title, tags=new_tags, expected_version=version
-        ),
+        lambda engine: engine.update_note(document_id, new_text, title=title, tags=new_tags, expected_version=version),
     )
     if as_json:
         render.print_json(note)
@@ -56,9 +54,7 @@ def updatenote(
 
 
 def delete(
-    document_ids: Annotated[
-        list[str], typer.Argument(metavar="ID...", help="Numbers or UUIDs of documents.")
-    ],
+    document_ids: Annotated[list[str], typer.Argument(metavar="ID", help="Numbers or UUIDs of documents.")],
     *,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: AsJson = False,

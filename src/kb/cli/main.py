@@ -5,7 +5,7 @@ at once. Words for people are in `render`, exit codes in `exits`.
 """
 
 import sys
-from typing import TextIO, cast
+from io import TextIOWrapper
 
 import typer
 
@@ -43,8 +43,9 @@ def version() -> None:
 def main() -> None:
     # What kb prints is UTF-8, as files are, whatever the locale of a container or a cron job says.
     for stream in (sys.stdout, sys.stderr):
-        cast("TextIO", stream).reconfigure(encoding="utf-8", errors="replace")
-    app()
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    app(prog_name="kb")
 
 
 if __name__ == "__main__":

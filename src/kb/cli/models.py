@@ -13,9 +13,7 @@ def fetch(
     *,
     source: Annotated[
         Path | None,
-        typer.Option(
-            "--from", metavar="FOLDER", help="Copy the model from this folder instead of downloading it."
-        ),
+        typer.Option("--from", metavar="FOLDER", help="Copy the model from this folder instead of downloading it."),
     ] = None,
 ) -> None:
     """Fetch the model once, verify it and make it ready. Does nothing if it is there."""

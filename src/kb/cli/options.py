@@ -12,9 +12,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the engine's JSON, o
 EngineUrl = Annotated[
     str | None, typer.Option("--engine-url", metavar="URL", help="Where the engine is (KB_ENGINE_URL).")
 ]
-NoWait = Annotated[
-    bool, typer.Option("--no-wait", help="Return once it is accepted, before it can be searched.")
-]
+NoWait = Annotated[bool, typer.Option("--no-wait", help="Return once it is accepted, before it can be searched.")]
 Title = Annotated[str | None, typer.Option("--title", help="Its title; otherwise one is made from the text.")]
 Tags = Annotated[list[str] | None, typer.Option("--tags", metavar="A,B", help="Tags, separated by commas.")]
 Tag = Annotated[list[str] | None, typer.Option("--tag", metavar="A", help="One tag; repeat it for more.")]

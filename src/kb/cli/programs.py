@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kb.cli.exits import Exit
+from kb.version import VERSION
 
 if TYPE_CHECKING:
     from kb.engine.wiring import EngineOptions
     from kb.settings import EngineSettings
 
+log = logging.getLogger(__name__)
+
 Host = Annotated[str | None, typer.Option("--host", help="The address to listen on (KB_HOST).")]
-Port = Annotated[
-    int | None, typer.Option("--port", help="The port to listen on (KB_PORT); 0 for any that is free.")
-]
-DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", help="Where documents are kept (KB_DATA_DIR).")
-]
+Port = Annotated[int | None, typer.Option("--port", help="The port to listen on (KB_PORT); 0 for any that is free.")]
+DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Where documents are kept (KB_DATA_DIR).")]
 
 
 def up(*, host: Host = None, port: Port = None, data_dir: DataDir = None) -> None:
@@ -38,16 +37,23 @@ def engine(*, host: Host = None, port: Port = None, data_dir: DataDir = None) ->
 
 
 def worker(*, data_dir: DataDir = None) -> None:
-    """Start one more worker beside the engine, on the same data directory."""
-    stopping = threading.Event()
+    """Start one more worker on the engine's data directory."""
+    stopping, woken = threading.Event(), threading.Event()
+
+    def stop(*_: object) -> None:
+        stopping.set()
+        woken.set()
+
     with ending_plainly():
         settings = _load_settings(None, None, data_dir)
         from kb.engine.processes.worker_process import run_worker
 
         options = _engine_options(settings)
         for name in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(name, lambda *_: stopping.set())
-        run_worker(options, stopping)
+            signal.signal(name, stop)
+        _log_to_stderr("worker")
+        log.info("kb worker %s, data in %s", VERSION, settings.data_dir)
+        run_worker(options, stopping, woken)
 
 
 def _serve(
@@ -59,14 +65,15 @@ def _serve(
 ) -> None:
     from kb.settings import refuse_public_without_key
 
-    # As Ctrl-C does, so that a stopped container finishes what is under way too.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with ending_plainly():
         settings = _load_settings(host, port, data_dir)
         refuse_public_without_key(settings)
         from kb.engine.api.guard import Access
         from kb.engine.processes.engine_process import serve_engine
 
+        # As Ctrl-C does, so that a stopped container finishes what is under way too.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        _log_to_stderr("engine")
         access = Access(
             api_key=settings.api_key.get_secret_value(),
             api_key_readonly=settings.api_key_readonly.get_secret_value(),
@@ -85,15 +92,22 @@ def _serve(
 
 def _load_settings(host: str | None, port: int | None, data_dir: Path | None) -> "EngineSettings":
     from kb.cli import render
-    from kb.settings import load_engine_settings, warnings
+    from kb.settings import SettingsError, load_engine_settings, warnings
 
-    settings = load_engine_settings({"host": host, "port": port, "data_dir": data_dir})
     for warning in warnings():
         render.complain(warning)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s engine  %(levelname)s %(message)s")
+    settings = load_engine_settings({"host": host, "port": port, "data_dir": data_dir})
+    try:
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(render.unusable_data_dir(error)) from error
+    return settings
+
+
+def _log_to_stderr(program: str) -> None:
+    logging.basicConfig(level=logging.INFO, format=f"%(asctime)s {program:<7} %(levelname)s %(message)s")
     # It would say again, in its own words, what the engine says.
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
-    return settings
 
 
 def _engine_options(settings: "EngineSettings") -> "EngineOptions":
@@ -122,10 +136,10 @@ def ending_plainly() -> Iterator[None]:
     except KeyboardInterrupt:
         return
     except (SettingsError, KbError) as error:
-        sentence = str(error)
+        render.complain(str(error))
+        raise typer.Exit(Exit.FAILED) from None
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "kb":
             raise
-        sentence = render.ENGINE_NOT_INSTALLED
-    render.complain(sentence)
-    raise typer.Exit(Exit.FAILED)
+        render.complain(render.ENGINE_NOT_INSTALLED)
+        raise typer.Exit(Exit.FAILED) from None

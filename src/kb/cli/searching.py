@@ -8,7 +8,7 @@ from kb.cli.options import AsJson, EngineUrl, Mode, Tag, Tags, join_tags, read_t
 
 
 def search(
-    query: Annotated[list[str], typer.Argument(metavar="QUERY...", help="What to look for.")],
+    query: Annotated[list[str], typer.Argument(metavar="QUERY", help="What to look for.")],
     *,
     top: Annotated[int, typer.Option("--top", min=1, max=200, help="How many hits at most.")] = 10,
     tags: Tags = None,
@@ -28,9 +28,7 @@ def search(
 
     words = read_text(" ".join(query))
     wanted = join_tags(tags, tag)
-    answer = call_engine(
-        engine_url, lambda engine: engine.search(words, top=top, mode=mode.value, tags=wanted)
-    )
+    answer = call_engine(engine_url, lambda engine: engine.search(words, top=top, mode=mode.value, tags=wanted))
     if as_json:
         render.print_json(answer)
     else:

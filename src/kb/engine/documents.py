@@ -18,9 +18,13 @@ def submit_file(
     now: datetime,
 ) -> Job:
     """Queue a finished upload. When this returns, neither a crash nor a power cut can lose it."""
-    with originals.locked():
-        originals.keep(incoming, submission.original)
-        return store.add_job(submission, idempotency_key=idempotency_key, now=now)
+    try:
+        with originals.locked():
+            originals.keep(incoming, submission.original)
+            return store.add_job(submission, idempotency_key=idempotency_key, now=now)
+    finally:
+        # A refusal, or a job that the same key queued before, has no use for the file.
+        originals.release(submission.original, store.is_original_in_use)
 
 
 def delete_document(store: Store, originals: Originals, ref: Ref, *, expected_version: int | None) -> DeletedDocument:

@@ -1,11 +1,12 @@
 """The JSON that the engine takes."""
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from kb.engine.api.parameters import NO_NUL, WITH_A_LETTER
 from kb.engine.model import Scope
@@ -28,16 +29,33 @@ def _require_storable_json(value: Mapping[str, Any]) -> Mapping[str, Any]:
     return value
 
 
-Text = Annotated[str, Field(min_length=1, max_length=MAX_NOTE_CHARACTERS, pattern=WITH_A_LETTER)]
-Title = Annotated[str, Field(min_length=1, max_length=500, pattern=WITH_A_LETTER)]
-Tag = Annotated[str, Field(min_length=1, max_length=200, pattern=WITH_A_LETTER), AfterValidator(str.strip)]
+def _require_visible(text: str) -> str:
+    """The pattern alone would let separators such as U+001C pass, which are blank to Python."""
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return text
+
+
+def _parse_day(value: object) -> date | None:
+    """A day as RFC 3339 writes it, and no time, number or other form that could be taken for one."""
+    if value is None:
+        return None
+    if not isinstance(value, str) or not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
+        raise ValueError("must be a day such as 2026-03-31")
+    return date.fromisoformat(value)
+
+
+Visible = AfterValidator(_require_visible)
+Text = Annotated[str, Field(min_length=1, max_length=MAX_NOTE_CHARACTERS, pattern=WITH_A_LETTER), Visible]
+Title = Annotated[str, Field(min_length=1, max_length=500, pattern=WITH_A_LETTER), Visible]
+Tag = Annotated[str, Field(min_length=1, max_length=200, pattern=WITH_A_LETTER), AfterValidator(str.strip), Visible]
 Tags = Annotated[list[Tag], Field(max_length=1000)]
 SourcePath = Annotated[str, Field(min_length=1, max_length=4096, pattern=NO_NUL)]
 Metadata = Annotated[dict[str, Any], AfterValidator(_require_storable_json)]
 Integer = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 MetadataValue = Annotated[str, Field(max_length=4096, pattern=NO_NUL)] | bool | Integer | Number | None
-Day = Annotated[date, Field(strict=False)]
+Day = Annotated[date | None, BeforeValidator(_parse_day)]
 
 
 class RequestBody(BaseModel):
@@ -91,8 +109,8 @@ class ClearBody(RequestBody):
 
 
 class DateRange(RequestBody):
-    start: Day | None = None
-    end: Day | None = None
+    start: Day = None
+    end: Day = None
 
 
 class Filters(RequestBody):
@@ -100,11 +118,11 @@ class Filters(RequestBody):
     doc_type: Annotated[str, Field(max_length=20, pattern=NO_NUL)] | None = None
     date_range: DateRange | None = None
     source_path: SourcePath | None = None
-    metadata: dict[str, MetadataValue] | None = None
+    metadata: dict[Annotated[str, Field(max_length=4096)], MetadataValue] | None = None
 
 
 class SearchBody(RequestBody):
-    query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS, pattern=WITH_A_LETTER)]
+    query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS, pattern=WITH_A_LETTER), Visible]
     top: Annotated[int, Field(ge=1, le=200)] = 10
     offset: Annotated[int, Field(ge=0, le=10_000)] = 0
     mode: Literal["hybrid", "fts", "vector"] | None = None
@@ -112,7 +130,7 @@ class SearchBody(RequestBody):
     vec_only: bool = False
     tags: Tags = []
     filters: Filters = Filters()
-    min_relevance: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.0
+    min_relevance: Annotated[float, Field(ge=0, le=1)] = 0.0
     group_by: Literal["chunk", "document"] = "chunk"
 
     @model_validator(mode="after")

@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from kb.engine.errors import KbError, code_of
+from kb.engine.errors import InvalidRequest, KbError, code_of
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +44,10 @@ CODE_OF_STATUS = {
     413: "payload_too_large",
     415: "unsupported_format",
 }
+
+
+class Unparseable(InvalidRequest):
+    """A body that cannot even be taken apart: 400, where one that says something wrong is 422."""
 
 
 class Problem(BaseModel):
@@ -90,8 +94,9 @@ def _render_kb_error(request: Request, error: Exception) -> Response:
     code = code_of(error)
     if STATUS_OF_CODE[code] >= 500:
         log.warning("%s %s: %s", request.method, request.url.path, error.message, exc_info=error)
+    status = 400 if isinstance(error, Unparseable) else None
     headers = {"Retry-After": "1"} if code == "unavailable" else None
-    return problem(code, error.message, headers=headers, details=error.details)
+    return problem(code, error.message, status=status, headers=headers, details=error.details)
 
 
 def _render_validation_error(request: Request, error: Exception) -> Response:

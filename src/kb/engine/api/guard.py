@@ -9,13 +9,13 @@ import hmac
 import re
 import uuid
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
+from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kb.engine.api.errors import problem
+from kb.version import VERSION
 
 API_PREFIX = "/api/"
 # Reading by POST, because a query does not fit into a URL.
@@ -27,9 +27,12 @@ MAX_JSON_BYTES = 16 * 1024 * 1024
 # What the form around an uploaded file may add to it.
 MAX_FORM_BYTES = 2 * 1024 * 1024
 
+LENGTH = re.compile(r"[0-9]{1,18}")
 USABLE_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
-SECURITY_HEADERS = {
+ANSWER_HEADERS = {
+    # Clients tell from it, at no cost, whether they can speak with this engine.
+    "Server": f"kb/{VERSION}",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -64,7 +67,12 @@ class Guard:
         self._origins = {origin.lower() for origin in access.origins}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
         if scope["type"] != "http":
+            # No route takes a WebSocket; closed before it is accepted, it is refused.
+            await send({"type": "websocket.close", "code": 1008})
             return
         headers = Headers(scope=scope)
         scope["kb.request_id"] = _choose_request_id(headers.get("x-request-id"))
@@ -73,7 +81,7 @@ class Guard:
             if message["type"] == "http.response.start":
                 answer = MutableHeaders(scope=message)
                 answer["X-Request-ID"] = scope["kb.request_id"]
-                for name, value in SECURITY_HEADERS.items():
+                for name, value in ANSWER_HEADERS.items():
                     answer.setdefault(name, value)
             await send(message)
 
@@ -102,7 +110,7 @@ class Guard:
 
     def _is_known_origin(self, origin: str) -> bool:
         origin = origin.lower()
-        return origin in self._origins or _host_name(urlsplit(origin).netloc) in self._origins
+        return origin in self._origins or _host_name(origin.partition("://")[2]) in self._origins
 
     def _check_key(self, scope: Scope, headers: Headers) -> Refusal | None:
         given = headers.getlist("authorization")
@@ -119,7 +127,7 @@ class Guard:
 
     def _check_size(self, headers: Headers) -> Refusal | None:
         length = headers.get("content-length", "0")
-        if length.isdecimal() and int(length) <= self._max_bytes(headers):
+        if LENGTH.fullmatch(length) and int(length) <= self._max_bytes(headers):
             return None
         if _is_form(headers):
             limit_mb = self._access.max_file_bytes // 1_048_576
@@ -154,7 +162,8 @@ def _host_name(host: str) -> str:
 
 
 def _equal(given: str, secret: str) -> bool:
-    return hmac.compare_digest(given.encode(), secret.encode())
+    # Headers arrive as bytes, which the framework shows as Latin-1.
+    return hmac.compare_digest(given.encode("latin-1"), secret.encode())
 
 
 def _is_form(headers: Headers) -> bool:

@@ -45,7 +45,6 @@ def _build(app: FastAPI) -> Json:
     schema["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
     for path, operations in schema["paths"].items():
         for operation in operations.values():
-            operation["operationId"] = operation["operationId"].split("_api_v1_")[0]
             if path.startswith("/api/"):
                 operation["security"] = [{"key": []}, {}]
             _describe_answers(operation)

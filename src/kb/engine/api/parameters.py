@@ -24,8 +24,13 @@ def get_engine(request: Request) -> Engine:
 
 
 def _parse_ref(
-    name: Annotated[str, Path(alias="id", pattern=REF_PATTERN, description="Integer id or UUID.")],
+    name: Annotated[
+        str, Path(alias="id", description="Integer id or UUID.", json_schema_extra={"pattern": REF_PATTERN})
+    ],
 ) -> Ref:
+    if re.fullmatch(REF_PATTERN, name) is None:
+        fault = {"type": "ref", "loc": ("path", "id"), "msg": "An id is a whole number or a UUID."}
+        raise RequestValidationError([fault])
     return int(name) if name.isdecimal() else UUID(name)
 
 

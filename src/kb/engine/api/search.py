@@ -12,7 +12,7 @@ from kb.engine.search.hybrid import search
 router = APIRouter(tags=["search"])
 
 
-@router.post("/search", response_model=SearchAnswer)
+@router.post("/search", name="search", response_model=SearchAnswer)
 def search_documents(engine: EngineDep, body: SearchBody) -> Response:
     started = time.perf_counter()
     outcome = search(engine.store, engine.embedder, body.to_request())

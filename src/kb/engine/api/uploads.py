@@ -3,16 +3,19 @@
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
-from python_multipart.exceptions import MultipartParseError
+from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.concurrency import run_in_threadpool
 
+from kb.engine.api.errors import Unparseable
 from kb.engine.errors import FileTooLarge, InvalidRequest
 from kb.engine.originals import IncomingFile
 
 # All fields but the file: metadata, titles, tags.
 MAX_FIELD_BYTES = 1024 * 1024
 MAX_PARTS = 2000
+# The parser takes no longer one; RFC 2046 allows 70.
+MAX_BOUNDARY_BYTES = 256
 
 
 @dataclass
@@ -60,12 +63,12 @@ class _FormReader:
     def feed(self, data: bytes) -> None:
         try:
             self._parser.write(data)
-        except MultipartParseError as error:
-            raise InvalidRequest("The form is not valid multipart/form-data.") from error
+        except FormParserError as error:
+            raise Unparseable("The form is not valid multipart/form-data.") from error
 
     def require_end(self) -> None:
         if not self._is_whole:
-            raise InvalidRequest("The form ends before its closing boundary.")
+            raise Unparseable("The form ends before its closing boundary.")
 
     def take_file_bytes(self) -> bytes:
         taken = bytes(self.file_bytes)
@@ -121,9 +124,9 @@ async def receive_form(
 ) -> UploadForm:
     """Read the whole form, its file into `incoming`. Raises `InvalidRequest` or `FileTooLarge`."""
     _, options = parse_options_header(content_type)
-    boundary = options.get(b"boundary")
-    if not boundary:
-        raise InvalidRequest("The Content-Type of the form names no boundary.")
+    boundary = options.get(b"boundary", b"")
+    if not 1 <= len(boundary) <= MAX_BOUNDARY_BYTES:
+        raise Unparseable(f"The Content-Type of the form must name a boundary of 1 to {MAX_BOUNDARY_BYTES} bytes.")
     reader = _FormReader(boundary)
     async for data in body:
         reader.feed(data)
@@ -144,4 +147,4 @@ def _decode(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise InvalidRequest("The form's names and fields must be UTF-8.") from error
+        raise Unparseable("The form's names and fields must be UTF-8.") from error

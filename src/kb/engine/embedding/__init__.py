@@ -72,5 +72,5 @@ def _weights_digest(folder: Path) -> str:
         return read_digest(folder)
     except FileNotFoundError as exc:
         raise Unavailable(
-            f"The model {folder.name} has no {WEIGHTS_FILE}. `kb model fetch` fetches it.", model=folder.name
+            f"The model {folder.name} is not complete: it has no {WEIGHTS_FILE}.", model=folder.name
         ) from exc

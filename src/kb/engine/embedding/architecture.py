@@ -27,7 +27,11 @@ def read_architecture(folder: Path) -> Architecture:
     """
     config = _read_json(folder / "config.json")
     if config is None:
-        raise Unavailable(f"The model {folder.name} is not here. `kb model fetch` fetches it.", model=folder.name)
+        raise Unavailable(
+            f"There is no model {folder.name}. `kb model fetch` fetches the bundled one; "
+            "any other must be a folder that KB_EMBEDDING_MODEL names.",
+            model=folder.name,
+        )
     for reason in _reasons_to_refuse(folder, config):
         raise Unavailable(f"The model {folder.name} cannot be run here: {reason}.", model=folder.name)
     sentences = _read_json(folder / "sentence_bert_config.json") or {}

@@ -17,6 +17,7 @@ from kb.version import VERSION
 log = logging.getLogger(__name__)
 
 SHUTDOWN_WITHIN_SECONDS = 10
+BACKLOG = 2048
 
 
 def serve_engine(
@@ -62,6 +63,8 @@ def _listen(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+        # From here on clients can connect; they are answered as soon as the routes are there.
+        listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
         raise Unavailable(

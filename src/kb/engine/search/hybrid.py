@@ -130,7 +130,7 @@ def _find_candidates(
         return add_neighbours([Candidate(m.chunk_id, m.document_id, m.ordinal, None, m.score, m.score) for m in near])
     only_by_keyword = {match.chunk_id for match in keyword} - {match.chunk_id for match in near}
     cosines = store.score_by_vector(vector, sorted(only_by_keyword))
-    return add_neighbours(fuse(keyword, near, cosines))
+    return add_neighbours(fuse(keyword, near, cosines, limit=limit))
 
 
 def _suggest(store: Store, typed: str, query: ParsedQuery) -> str | None:

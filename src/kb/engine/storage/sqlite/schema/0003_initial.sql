@@ -94,6 +94,7 @@ CREATE TABLE embeddings (
     vector   BLOB NOT NULL,
     model    TEXT NOT NULL
 );
+CREATE INDEX embeddings_by_model ON embeddings (model);
 
 -- Each row says: the chunks of this document (NULL: of every document) are no longer what an index in memory
 -- believes. Only the newest rows are kept; an index that has missed more than those is built anew.

@@ -1,0 +1,106 @@
+"""Files on their way into the engine: sent one by one, then waited for, then told about."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import httpx
+
+from kb.cli import render
+from kb.cli.calling import Failure, failure_of
+from kb.cli.exits import Exit
+from kb.cli.sources import Source
+from kb.client import EngineClient, Json
+
+Outcome: TypeAlias = Json | Failure
+
+# What the engine refuses about one file. Anything else it would say of the next one too.
+REFUSALS_OF_ONE_FILE = frozenset({400, 413, 415, 422})
+UNSUPPORTED_FORMAT = "unsupported_format"
+
+
+@dataclass(frozen=True)
+class Submission:
+    """How a source fared: its job, or why there is none."""
+
+    source: Source
+    outcome: Outcome
+
+
+async def submit_files(
+    engine: EngineClient, sources: Sequence[Source], *, title: str | None, tags: Sequence[str], wait: bool
+) -> list[Submission]:
+    """All are sent before the first is waited for: the engine works meanwhile."""
+    with render.progress(len(sources)) as show:
+        submissions = []
+        for source in sources:
+            show(source.label, 0)
+            outcome = await _submit(engine, source, title, tags)
+            submissions.append(Submission(source, outcome))
+        if not wait:
+            return submissions
+        finished = []
+        for submission in submissions:
+            finished.append(await _finish(engine, submission, show))
+            show(submission.source.label, 1)
+        return finished
+
+
+async def _submit(engine: EngineClient, source: Source, title: str | None, tags: Sequence[str]) -> Outcome:
+    try:
+        return await engine.submit_file(source.file, title=title, tags=tags, source_path=source.source_path)
+    except OSError as error:
+        return Failure(render.cannot_be_read(error), Exit.FAILED)
+    except httpx.HTTPStatusError as error:
+        if error.response.status_code not in REFUSALS_OF_ONE_FILE:
+            raise
+        return failure_of(error.response)
+
+
+async def _finish(engine: EngineClient, submission: Submission, show: render.ShowProgress) -> Submission:
+    if isinstance(submission.outcome, Failure):
+        return submission
+
+    def show_job(job: Json) -> None:
+        show(render.describe_progress(submission.source.label, job), 0)
+
+    job = await engine.wait_for_job(submission.outcome["id"], on_progress=show_job)
+    return Submission(submission.source, job)
+
+
+def report(submissions: Sequence[Submission], *, as_json: bool) -> Exit:
+    """Tell how each fared, and answer with what a script should know of all of them."""
+    told = [submission for submission in submissions if not _is_skipped(submission)]
+    exits = [_report_one(submission, as_json=as_json) for submission in told]
+    failures = [code for code in exits if code is not Exit.DONE]
+    skipped = len(submissions) - len(told)
+    if skipped:
+        render.complain(render.skipped(skipped))
+    if not failures:
+        return Exit.DONE if told else Exit.REFUSED
+    return failures[0] if len(submissions) == 1 else Exit.JOB_FAILED
+
+
+def _is_skipped(submission: Submission) -> bool:
+    outcome = submission.outcome
+    is_unsupported = isinstance(outcome, Failure) and outcome.code == UNSUPPORTED_FORMAT
+    return is_unsupported and not submission.source.is_named
+
+
+def _report_one(submission: Submission, *, as_json: bool) -> Exit:
+    outcome = submission.outcome
+    if isinstance(outcome, Failure):
+        render.complain(f"{submission.source.label}: {outcome.sentence}")
+        return outcome.exit
+    return report_job(outcome, label=submission.source.label, as_json=as_json)
+
+
+def report_job(job: Json, *, label: str, as_json: bool) -> Exit:
+    if as_json:
+        render.print_json(job)
+    if job["status"] in {"failed", "cancelled"}:
+        render.complain(render.job_failure(job, label))
+        return Exit.JOB_FAILED
+    if not as_json:
+        render.show_job(job, label)
+    return Exit.DONE

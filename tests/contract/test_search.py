@@ -1,0 +1,386 @@
+from datetime import date, timedelta
+
+import numpy as np
+import pytest
+from tests.contract.backends import MODEL, Backend
+from tests.contract.samples import (
+    LATER,
+    NOW,
+    add,
+    add_note,
+    commit,
+    file,
+    found_by_text,
+    found_by_vector,
+    index,
+    note,
+    revision,
+    vector_of,
+)
+
+from kb.engine.model import (
+    ChunkId,
+    Document,
+    DocumentId,
+    IndexedChunk,
+    IndexedText,
+    Metadata,
+    Passage,
+    Scope,
+)
+from kb.engine.ports import Store
+
+
+def test_chunks_are_found_by_any_of_the_words(store: Store) -> None:
+    both = add_note(store, "a walrus and an otter")
+    one = add_note(store, "an otter that is alone in a rather long line of other words")
+    add_note(store, "neither")
+
+    assert found_by_text(store, "walrus", "otter") == [both.id, one.id]
+    assert found_by_text(store, "seal") == []
+    assert found_by_text(store) == []
+
+
+def test_words_are_found_in_all_their_forms(store: Store) -> None:
+    document = add_note(store, "Planning the MIGRATION of databases")
+
+    assert found_by_text(store, "plans") == [document.id]
+    assert found_by_text(store, "migration") == [document.id]
+    assert found_by_text(store, "DATABASE") == [document.id]
+
+
+def test_a_word_in_the_title_counts_more_than_one_in_the_text(store: Store) -> None:
+    in_text = add(store, note("n", title="Untitled"), index("walrus here"))
+    in_title = add(store, note("n", title="walrus"), index("other here"))
+
+    assert found_by_text(store, "walrus") == [in_title.id, in_text.id]
+
+
+def test_a_word_in_the_heading_is_found(store: Store) -> None:
+    document = add(store, note("n"), index("text", heading="Chapter > Walrus"))
+
+    assert found_by_text(store, "walrus") == [document.id]
+
+
+def test_equal_keyword_scores_are_ordered_by_id(store: Store) -> None:
+    documents = [add_note(store, "walrus") for _ in range(5)]
+
+    matches = store.find_by_text(["walrus"], Scope(), limit=3).matches
+
+    assert [match.document_id for match in matches] == [document.id for document in documents[:3]]
+    assert len({match.score for match in matches}) == 1
+
+
+def test_chunks_are_found_by_nearness_best_first(store: Store) -> None:
+    texts = ["walrus", "otter", "seal", "beaver"]
+    documents = {text: add_note(store, text) for text in texts}
+    expected = sorted(texts, key=lambda text: -float(vector_of(text) @ vector_of("otter")))
+
+    matches = store.find_by_vector(vector_of("otter"), Scope(), limit=10)
+
+    assert [match.document_id for match in matches] == [documents[text].id for text in expected]
+    assert matches[0].score == pytest.approx(1.0, abs=1e-5)
+    assert found_by_vector(store, "otter", limit=2) == [documents[text].id for text in expected[:2]]
+
+
+def test_equally_near_chunks_are_ordered_by_id(store: Store) -> None:
+    documents = [add(store, note(str(n)), index("walrus")) for n in range(5)]
+
+    assert found_by_vector(store, "walrus", limit=5) == [document.id for document in documents]
+
+
+def test_matches_tell_their_place_in_the_document(store: Store) -> None:
+    document = add(store, note("n"), index("walrus", "otter"))
+    chunk = store.read_document(document.id).chunks[1]
+
+    by_text = store.find_by_text(["otter"], Scope(), limit=10).matches
+    by_vector = store.find_by_vector(vector_of("otter"), Scope(), limit=1)
+
+    assert [(m.chunk_id, m.document_id, m.ordinal) for m in by_text] == [(chunk.id, document.id, 1)]
+    assert [(m.chunk_id, m.document_id, m.ordinal) for m in by_vector] == [(chunk.id, document.id, 1)]
+
+
+def test_chosen_chunks_are_scored_by_nearness(store: Store) -> None:
+    document = add(store, note("n"), index("walrus", "otter"))
+    first, second = store.read_document(document.id).chunks
+    absent = ChunkId(second.id + 1)
+
+    scores = store.score_by_vector(vector_of("otter"), [second.id, absent, first.id])
+
+    assert scores == {
+        first.id: pytest.approx(float(vector_of("walrus") @ vector_of("otter")), abs=1e-5),
+        second.id: pytest.approx(1.0, abs=1e-5),
+    }
+
+
+def test_in_an_empty_base_nothing_is_found(store: Store) -> None:
+    assert found_by_text(store, "walrus") == []
+    assert found_by_vector(store, "walrus") == []
+    assert store.score_by_vector(vector_of("walrus"), [ChunkId(1)]) == {}
+    assert store.load_chunks([ChunkId(1)]) == []
+    assert store.suggest_word("walrus") is None
+
+
+def test_chunks_are_loaded_in_the_order_asked_for(store: Store) -> None:
+    document = add(store, note("n", tags=["t"]), index("a", "b", "c"))
+    a, b, c = store.read_document(document.id).chunks
+
+    loaded = store.load_chunks([c.id, a.id, ChunkId(c.id + 1)])
+
+    assert [found.chunk for found in loaded] == [c, a]
+    assert {found.document.id for found in loaded} == {document.id}
+    assert loaded[0].document == document
+    assert b not in [found.chunk for found in loaded]
+
+
+@pytest.fixture
+def varied(store: Store) -> dict[str, DocumentId]:
+    """Documents that all say "walrus" and differ in everything else."""
+    documents = {
+        "a": note("walrus", tags=["x", "y"], metadata={"n": 1, "s": "1", "d.e": True}),
+        "b": note("walrus", tags=["x"], metadata={"n": 1.5, "b": False, "z": None}),
+        "c": file("walrus", tags=["y"], source_path="/c.txt", metadata={"n": True, "s": 'it\'s "so"'}),
+        "d": file("walrus", format="md", source_path="/d.md", metadata={"n": 2, "list": [1]}),
+    }
+    return {
+        name: add(store, new, index("walrus"), now=NOW + timedelta(days=number)).id
+        for number, (name, new) in enumerate(documents.items())
+    }
+
+
+@pytest.mark.parametrize(
+    ("scope", "names"),
+    [
+        (Scope(), "abcd"),
+        (Scope(tags=("x",)), "ab"),
+        (Scope(tags=("x", "y")), "a"),
+        (Scope(tags=("x", "absent")), ""),
+        (Scope(format="note"), "ab"),
+        (Scope(format="md"), "d"),
+        (Scope(doc_type="txt"), "c"),
+        (Scope(source_path="/c.txt"), "c"),
+        (Scope(created_from=date(2026, 3, 2)), "bcd"),
+        (Scope(created_to=date(2026, 3, 2)), "ab"),
+        (Scope(created_from=date(2026, 3, 2), created_to=date(2026, 3, 3)), "bc"),
+        (Scope(created_from=date(2026, 3, 3), created_to=date(2026, 3, 2)), ""),
+        (Scope(metadata={"n": 1}), "a"),
+        (Scope(metadata={"n": 1.0}), "a"),
+        (Scope(metadata={"n": 1.5}), "b"),
+        (Scope(metadata={"n": True}), "c"),
+        (Scope(metadata={"b": False}), "b"),
+        (Scope(metadata={"z": None}), "b"),
+        (Scope(metadata={"s": "1"}), "a"),
+        (Scope(metadata={"s": 1}), ""),
+        (Scope(metadata={"s": 'it\'s "so"'}), "c"),
+        (Scope(metadata={"d.e": True}), "a"),
+        (Scope(metadata={"absent": None}), ""),
+        (Scope(metadata={"n": 1, "s": "1"}), "a"),
+        (Scope(metadata={"n": 1, "s": "2"}), ""),
+        (Scope(metadata={"n": 2**62}), ""),
+        (Scope(tags=("y",), format="txt", created_from=date(2026, 3, 1)), "c"),
+    ],
+)
+def test_s3_a_scope_limits_both_ways_of_finding_alike(
+    store: Store, varied: dict[str, DocumentId], scope: Scope, names: str
+) -> None:
+    expected = [varied[name] for name in names]
+
+    assert found_by_text(store, "walrus", scope=scope) == expected
+    assert found_by_vector(store, "walrus", scope=scope) == expected
+
+
+@pytest.mark.parametrize("key", ["", "'", '"', "a.b", "$", "$.n", "[0]", "\u0000", "n' OR 1=1 --"])
+@pytest.mark.parametrize("value", ["", "'", "\u0000", "x"])
+def test_any_key_and_value_can_be_asked_of_metadata(store: Store, key: str, value: str) -> None:
+    metadata: Metadata = {key: value}
+    document = add(store, note("walrus", metadata=metadata), index("walrus"))
+    add(store, note("walrus", metadata={"other": "y"}), index("walrus"))
+
+    assert found_by_text(store, "walrus", scope=Scope(metadata=metadata)) == [document.id]
+    assert found_by_vector(store, "walrus", scope=Scope(metadata=metadata)) == [document.id]
+
+
+def test_a_day_is_whole_and_in_utc(store: Store) -> None:
+    first = add_note(store, "walrus", now=NOW.replace(hour=0, minute=0))
+    last = add_note(store, "walrus", now=NOW.replace(hour=23, minute=59, second=59, microsecond=999_999))
+    add_note(store, "walrus", now=NOW.replace(hour=0) + timedelta(days=1))
+    day = NOW.date()
+
+    found = found_by_text(store, "walrus", scope=Scope(created_from=day, created_to=day))
+
+    assert found == [first.id, last.id]
+
+
+@pytest.mark.parametrize(
+    ("scope", "names"),
+    [
+        (Scope(required=("red otter",)), "a"),
+        (Scope(required=("otter",)), "ab"),
+        (Scope(required=("otter", "seal")), "b"),
+        (Scope(required=("RED Otters",)), "a"),
+        (Scope(excluded=("otter",)), "c"),
+        (Scope(excluded=("red otter",)), "bc"),
+        (Scope(excluded=("otter", "seal")), "c"),
+        (Scope(required=("otter",), excluded=("seal",)), "a"),
+        (Scope(required=("zebra",)), ""),
+        (Scope(required=('"',)), "abc"),
+        (Scope(excluded=("***",)), "abc"),
+    ],
+)
+def test_s4_required_phrases_and_excluded_words_hold_for_both_ways_of_finding(
+    store: Store, scope: Scope, names: str
+) -> None:
+    texts = {"a": "walrus a red otter", "b": "walrus otter red seal", "c": "walrus only this"}
+    ids = {name: add_note(store, text).id for name, text in texts.items()}
+
+    by_text = found_by_text(store, "walrus", scope=scope)
+    by_vector = found_by_vector(store, "walrus", scope=scope)
+
+    assert set(by_text) == set(by_vector) == {ids[name] for name in names}
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("我们在北京大学学习机器学习", "机器学习"),
+        ("東京都に行きました。寿司を食べた。", "寿司"),
+        ("データベースを移行する", "データベース"),
+        ("데이터베이스를 이전했습니다", "데이터베이스"),
+        ("오늘은 서울에서 회의가 있다", "서울"),
+        ("ฉันชอบกินข้าวผัดที่ร้านนี้", "ข้าวผัด"),
+        ("El niño comió jalapeños en el café", "jalapeno"),
+        ("Das Gebäude ist größer", "gebaude"),
+        ("cafe", "café"),
+        ("\uff37\uff49\uff44\uff45 letters", "wide"),
+        ("हिन्दी में लिखा हुआ", "हिन्दी"),
+        ("Привет мир", "мир"),
+        ("שלום עולם", "עולם"),
+    ],
+)
+def test_s6_every_script_is_found_by_keyword(store: Store, text: str, query: str) -> None:
+    document = add_note(store, text)
+    add_note(store, "something else entirely 無関係")
+
+    assert found_by_text(store, query) == [document.id]
+    assert found_by_text(store, query, scope=Scope(required=(query,))) == [document.id]
+
+
+def test_s3_a_rare_tag_still_fills_its_page(store: Store) -> None:
+    better = IndexedText([chunk for n in range(300) for chunk in index("walrus walrus").chunks], MODEL)
+    add(store, note("many", title="walrus"), better)
+    rare = [add(store, note(f"rare {n}", tags=["rare"]), index(f"a walrus {n} among others")) for n in range(12)]
+    scope = Scope(tags=("rare",))
+
+    by_text = found_by_text(store, "walrus", scope=scope, limit=10)
+    by_vector = found_by_vector(store, "walrus walrus", scope=scope, limit=10)
+
+    assert by_text == [document.id for document in rare[:10]]
+    assert len(by_vector) == 10
+    assert set(by_vector) <= {document.id for document in rare}
+
+
+def changing(store: Store, document: Document, how: str) -> None:
+    match how:
+        case "delete":
+            store.delete_document(document.id, expected_version=None)
+        case "rewrite":
+            store.replace_note(document.id, revision("otter"), index("otter"), expected_version=None, now=LATER)
+        case "replace":
+            commit(store, note("otter", source_path=document.source_path), index("otter"), now=LATER)
+        case "clear":
+            store.delete_everything(now=LATER)
+
+
+@pytest.mark.parametrize("how", ["delete", "rewrite", "replace", "clear"])
+@pytest.mark.parametrize("who", ["the same", "another"])
+def test_s5_what_was_deleted_or_replaced_is_found_no_more(store: Store, other_store: Store, how: str, who: str) -> None:
+    document = add(store, note("walrus", source_path="/w.md"), index("walrus", "walrus two"))
+    chunk_ids = [chunk.id for chunk in store.read_document(document.id).chunks]
+    assert set(found_by_vector(store, "walrus")) == {document.id}
+    assert found_by_text(store, "walrus") == [document.id] * 2
+
+    changing(store if who == "the same" else other_store, document, how)
+
+    assert found_by_text(store, "walrus") == []
+    assert not {match.chunk_id for match in store.find_by_vector(vector_of("walrus"), Scope(), limit=10)} & {*chunk_ids}
+    assert store.load_chunks(chunk_ids) == []
+    left = [] if how in ("delete", "clear") else [document.id]
+    assert found_by_vector(store, "otter") == found_by_text(store, "otter") == left
+
+
+def test_s5_what_another_store_added_is_found_at_once(store: Store, other_store: Store) -> None:
+    first = add_note(store, "walrus")
+    assert found_by_vector(store, "walrus") == [first.id]
+
+    second = add(other_store, note("walrus"), index("walrus"))
+    tagged = other_store.change_tags(first.id, add=["t"], remove=[], expected_version=None, now=LATER)
+
+    assert found_by_vector(store, "walrus") == found_by_text(store, "walrus") == [first.id, second.id]
+    assert found_by_vector(store, "walrus", scope=Scope(tags=("t",))) == [tagged.id]
+
+
+def test_many_changes_leave_just_what_is_there(store: Store) -> None:
+    """Enough of them that the index in memory grows and is squeezed several times."""
+    for round_number in range(4):
+        big = index(*(f"chunk {round_number} {n}" for n in range(700)))
+        add(store, note("big", source_path="/big.md", metadata={"round": round_number}), big)
+        commit(store, note(f"big {round_number}", source_path="/big.md"), big)
+        found = store.find_by_vector(vector_of(f"chunk {round_number} 699"), Scope(), limit=5_000)
+        assert len(found) == 700
+        assert found[0].ordinal == 699
+        assert found[0].score == pytest.approx(1.0, abs=1e-5)
+
+
+def test_e28_vectors_of_another_model_take_no_part(backend: Backend, store: Store) -> None:
+    document = add_note(store, "walrus")
+    chunk = store.read_document(document.id).chunks[0]
+
+    other_model = backend.open("another-model")
+    try:
+        statistics = other_model.read_statistics()
+        assert (statistics.vectors, statistics.stale_vectors) == (0, 1)
+        assert found_by_vector(other_model, "walrus") == []
+        assert found_by_text(other_model, "walrus") == [document.id]
+        assert other_model.score_by_vector(vector_of("walrus"), [chunk.id]) == {}
+    finally:
+        other_model.close()
+
+
+def test_vectors_come_back_as_they_were_given(store: Store) -> None:
+    exact = np.zeros(16, dtype=np.float32)
+    exact[3] = 1.0
+    add(store, note("n"), IndexedText([IndexedChunk(Passage("walrus"), exact)], MODEL))
+
+    (match,) = store.find_by_vector(exact, Scope(), limit=1)
+
+    assert match.score == 1.0
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("databse", "database"),
+        ("retreival", "retrieval"),
+        ("Databse", "database"),
+        ("database", None),
+        ("databases", None),
+        ("zzzzzz", None),
+        ("dat", None),
+        ("d4tabase", None),
+        ("", None),
+    ],
+)
+def test_s4_a_likely_misspelling_is_recognised(store: Store, typed: str, meant: str | None) -> None:
+    add_note(store, "the database and the retrieval of text")
+
+    assert store.suggest_word(typed) == meant
+
+
+def test_the_best_possible_keyword_score_is_above_what_is_reached(store: Store) -> None:
+    add_note(store, "walrus otter")
+    for number in range(20):
+        add_note(store, f"other words {number} here")
+
+    found = store.find_by_text(["walrus", "otter"], Scope(), limit=10)
+
+    assert 0 < found.matches[0].score <= found.best_possible

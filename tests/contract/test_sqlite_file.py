@@ -1,0 +1,97 @@
+"""What the SQLite file itself must keep to, beyond what a caller of the store can see."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.contract.backends import SqliteBackend
+from tests.contract.samples import LATER, LEASE, NOW, add, add_note, index, note, revision
+
+from kb.engine.model import NoteSubmission
+from kb.engine.ports import Store
+
+SECRETS = ["xylophonequartz", "隠された秘密の言葉", "mnemosynevault"]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    store = SqliteBackend(tmp_path).open()
+    yield store
+    store.close()
+
+
+def bytes_on_disk(folder: Path) -> bytes:
+    """The database file after everything in its log has been written into it."""
+    connection = apsw.Connection(str(folder / "kb.sqlite"))
+    # A connection that has read nothing yet knows of no log.
+    connection.pragma("user_version")
+    assert connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE) == (0, 0)
+    connection.close()
+    return (folder / "kb.sqlite").read_bytes()
+
+
+def traces_of(secrets: list[str], folder: Path) -> list[str]:
+    """Which secrets are in the file, whole or spaced out as the keyword index has them."""
+    content = bytes_on_disk(folder)
+    spellings = {secret: (secret, " ".join(secret), secret[:3]) for secret in secrets}
+    return [secret for secret, forms in spellings.items() if any(form.encode() in content for form in forms)]
+
+
+def add_secret_note(store: Store) -> int:
+    """A note through the whole queue, among others before and after it."""
+    for number in range(20):
+        add_note(store, f"plain words before {number}")
+    text = " ".join(SECRETS)
+    store.add_job(NoteSubmission(text, SECRETS[0], (SECRETS[2],)), idempotency_key=None, now=NOW)
+    claim = store.claim_job(now=NOW, lease_until=NOW + LEASE)
+    assert claim is not None
+    new = note(text, title=SECRETS[0], tags=[SECRETS[2]], metadata={"secret": SECRETS[2]}, source_path=SECRETS[2])
+    document_id = store.commit_document(claim, new, index(text, text, heading=SECRETS[1]), now=NOW).document_id
+    for number in range(20):
+        add_note(store, f"plain words after {number}")
+    return document_id
+
+
+@pytest.mark.parametrize("how", ["deleted", "cleared"])
+def test_no_byte_of_a_deleted_note_stays_in_the_file(store: Store, tmp_path: Path, how: str) -> None:
+    document_id = add_secret_note(store)
+    assert traces_of(SECRETS, tmp_path) == SECRETS
+
+    if how == "deleted":
+        store.delete_document(document_id, expected_version=None)
+    else:
+        store.delete_everything(now=LATER)
+
+    assert traces_of(SECRETS, tmp_path) == []
+
+
+def test_no_byte_of_a_rewritten_note_stays_in_the_file(store: Store, tmp_path: Path) -> None:
+    text = " ".join(SECRETS[:2])
+    document = add(store, note(text), index(text))
+
+    store.replace_note(document.id, revision("harmless"), index("harmless"), expected_version=None, now=LATER)
+
+    assert traces_of(SECRETS[:2], tmp_path) == []
+
+
+def test_no_byte_of_a_forgotten_job_stays_in_the_file(store: Store, tmp_path: Path) -> None:
+    job = store.add_job(NoteSubmission(SECRETS[0]), idempotency_key=SECRETS[2], now=NOW)
+    store.cancel_job(job.id, now=NOW)
+
+    store.delete_finished_jobs(finished_before=NOW + timedelta(days=30))
+
+    assert traces_of([SECRETS[0], SECRETS[2]], tmp_path) == []
+
+
+def test_the_keyword_index_passes_its_own_check_after_every_kind_of_change(store: Store, tmp_path: Path) -> None:
+    documents = [
+        add(store, note(f"walrus {n}", title=f"Title 東京 {n}"), index("walrus", f"{n} 寿司")) for n in range(5)
+    ]
+
+    store.update_document(documents[0].id, title="Other", metadata=None, expected_version=None, now=LATER)
+    store.replace_note(documents[1].id, revision("x", title="Ω 大阪"), index("x"), expected_version=None, now=LATER)
+    store.delete_document(documents[2].id, expected_version=None)
+
+    SqliteBackend(tmp_path).check_integrity()

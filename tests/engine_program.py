@@ -1,0 +1,106 @@
+"""The engine as users run it: `kb up` in a process of its own, and `kb` commands beside it."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO
+
+import httpx
+
+SOURCES = Path(__file__).parents[1] / "src"
+READY_WITHIN_SECONDS = 60
+STOP_WITHIN_SECONDS = 30
+COMMAND_WITHIN_SECONDS = 120
+
+
+def kb_command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "kb.cli.main", *arguments]
+
+
+def own_environment(folder: Path, settings: Mapping[str, str] = {}) -> dict[str, str]:
+    """The environment less whatever of kb's the developer has set; the fetched model stays where it is."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("KB_")}
+    path = os.pathsep.join([str(SOURCES), *filter(None, [inherited.get("PYTHONPATH")])])
+    return {**inherited, "PYTHONPATH": path, "XDG_CONFIG_HOME": str(folder / "config"), **settings}
+
+
+class EngineProgram:
+    """Keeps its port and its data directory over restarts. Its log is in the file `log`."""
+
+    process: subprocess.Popen[str]
+    url: str
+
+    def __init__(self, folder: Path, settings: Mapping[str, str] = {}) -> None:
+        self.data_dir = folder / "data"
+        self.log = folder / "engine.log"
+        self._environment = own_environment(folder, settings)
+        self._port = "0"
+
+    def start(self) -> None:
+        command = kb_command("up", "--port", self._port, "--data-dir", str(self.data_dir))
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen(
+                command, env=self._environment, stdout=subprocess.PIPE, stderr=log, text=True
+            )
+        self.url = self._read_url()
+        self._port = self.url.rpartition(":")[2]
+        self._wait_until_ready()
+
+    def stop(self) -> int:
+        """As Ctrl-C or a container's end does it; answers the exit code."""
+        self.process.terminate()
+        return self.wait()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.wait()
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    def wait(self) -> int:
+        code = self.process.wait(STOP_WITHIN_SECONDS)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        return code
+
+    def run_kb(
+        self, *arguments: str, stdin: int | IO[str] = subprocess.DEVNULL, settings: Mapping[str, str] = {}
+    ) -> subprocess.CompletedProcess[str]:
+        environment = {**self._environment, "KB_ENGINE_URL": self.url, **settings}
+        return subprocess.run(
+            kb_command(*arguments),
+            env=environment,
+            stdin=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=COMMAND_WITHIN_SECONDS,
+        )
+
+    def _read_url(self) -> str:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if found := re.search(r"(http://\S+)/api/v1", line):
+                return found[1]
+        self.wait()
+        raise AssertionError(f"The engine did not start:\n{self.log.read_text()}")
+
+    def _wait_until_ready(self) -> None:
+        deadline = time.monotonic() + READY_WITHIN_SECONDS
+        with httpx.Client(base_url=self.url, trust_env=False) as http:
+            while not _is_ready(http):
+                assert time.monotonic() < deadline, f"The engine is not ready:\n{self.log.read_text()}"
+                time.sleep(0.05)
+
+
+def _is_ready(http: httpx.Client) -> bool:
+    try:
+        return http.get("/health/ready").is_success
+    except httpx.TransportError:
+        return False

@@ -1,0 +1,143 @@
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kb.engine.model import ChunkId, DocumentId, Match
+from kb.engine.search.fusion import Candidate, Scale, add_neighbours, best_of_each_document, fuse, rank
+
+LIMIT = 5
+
+
+def match(chunk_id: int, score: float, *, document_id: int | None = None, ordinal: int = 0) -> Match:
+    return Match(ChunkId(chunk_id), DocumentId(chunk_id if document_id is None else document_id), ordinal, score)
+
+
+def candidate(chunk_id: int, score: float, *, document_id: int = 1, ordinal: int = 0) -> Candidate:
+    return Candidate(ChunkId(chunk_id), DocumentId(document_id), ordinal, None, None, score)
+
+
+def ids(candidates: list[Candidate]) -> list[int]:
+    return [candidate.chunk_id for candidate in candidates]
+
+
+def test_what_both_methods_put_first_is_first() -> None:
+    keyword = [match(1, 9.0), match(2, 3.0)]
+    vector = [match(1, 0.8), match(3, 0.5), match(2, 0.2)]
+
+    assert ids(fuse(keyword, vector, {}, limit=LIMIT))[0] == 1
+
+
+def test_how_far_ahead_counts_and_not_only_the_rank() -> None:
+    keyword = [match(1, 20.0), match(2, 2.0), match(3, 1.9), match(4, 1.8)]
+    vector = [match(2, 0.52), match(1, 0.51), match(3, 0.30), match(4, 0.10)]
+
+    assert ids(fuse(keyword, vector, {}, limit=LIMIT))[:2] == [1, 2]
+
+
+def test_each_method_tells_its_own_score() -> None:
+    keyword, vector = [match(1, 9.0)], [match(2, 0.8)]
+
+    by_id = {found.chunk_id: found for found in fuse(keyword, vector, {ChunkId(1): 0.3}, limit=LIMIT)}
+
+    assert (by_id[ChunkId(1)].keyword_score, by_id[ChunkId(1)].cosine) == (9.0, 0.3)
+    assert (by_id[ChunkId(2)].keyword_score, by_id[ChunkId(2)].cosine) == (None, 0.8)
+
+
+def test_a_single_keyword_match_stands_out_from_all_that_have_none_of_the_words() -> None:
+    vector = [match(chunk_id, 0.5 - chunk_id / 100) for chunk_id in range(1, 10)]
+
+    assert ids(fuse([match(6, 7.0)], vector, {}, limit=LIMIT))[0] == 6
+
+
+def test_in_a_list_that_was_cut_off_the_last_is_no_better_than_what_is_missing() -> None:
+    keyword = [match(1, 9.0), match(2, 8.0), match(3, 7.0), match(4, 6.0), match(5, 5.0)]
+    vector = [match(6, 0.4), match(5, 0.4), match(1, 0.3), match(2, 0.2)]
+
+    by_id = {found.chunk_id: found.score for found in fuse(keyword, vector, {}, limit=LIMIT)}
+
+    assert by_id[ChunkId(6)] == pytest.approx(by_id[ChunkId(5)])
+
+
+def test_a_chunk_without_a_vector_stands_with_the_least_similar() -> None:
+    keyword = [match(1, 5.0), match(2, 5.0)]
+    vector = [match(3, 0.9), match(2, 0.1)]
+
+    by_id = {found.chunk_id: found for found in fuse(keyword, vector, {}, limit=LIMIT)}
+
+    assert by_id[ChunkId(1)].cosine is None
+    assert by_id[ChunkId(1)].score == pytest.approx(by_id[ChunkId(2)].score)
+
+
+def test_equal_candidates_are_ordered_by_chunk() -> None:
+    keyword = [match(7, 5.0), match(3, 5.0), match(5, 5.0)]
+    vector = [match(5, 0.5), match(7, 0.5), match(3, 0.5)]
+
+    assert ids(fuse(keyword, vector, {}, limit=LIMIT)) == [3, 5, 7]
+
+
+def test_scores_that_differ_only_by_rounding_are_equal() -> None:
+    assert Scale.of([0.1] * 300).place(0.3) == 0.0
+
+
+@pytest.mark.parametrize(("keyword", "vector"), [([], []), ([match(1, 5.0)], []), ([], [match(1, 0.5)])])
+def test_either_list_may_be_empty(keyword: list[Match], vector: list[Match]) -> None:
+    fused = fuse(keyword, vector, {}, limit=LIMIT)
+
+    assert ids(fused) == [found.chunk_id for found in (*keyword, *vector)]
+
+
+scores = st.lists(st.tuples(st.integers(1, 30), st.floats(0, 50)), max_size=30, unique_by=lambda pair: pair[0])
+
+
+@given(scores, scores)
+def test_every_chunk_of_both_lists_comes_once_and_better_by_both_is_never_below(
+    keyword: list[tuple[int, float]], vector: list[tuple[int, float]]
+) -> None:
+    fused = fuse([match(*pair) for pair in keyword], [match(*pair) for pair in vector], {}, limit=LIMIT)
+
+    assert sorted(ids(fused)) == sorted({chunk_id for chunk_id, _ in (*keyword, *vector)})
+    for above, below in pairwise(fused):
+        assert above.score >= below.score
+    both = [c for c in fused if c.keyword_score is not None and c.cosine is not None]
+    for one in both:
+        for other in both:
+            if (one.keyword_score or 0) >= (other.keyword_score or 0) and (one.cosine or 0) >= (other.cosine or 0):
+                assert one.score >= other.score - 1e-9
+
+
+def test_a_good_neighbour_raises_a_chunk() -> None:
+    found = [candidate(1, 3.0, ordinal=0), candidate(2, 1.0, document_id=2), candidate(3, 1.0, ordinal=1)]
+
+    assert ids(add_neighbours(found)) == [1, 3, 2]
+
+
+def test_only_the_next_chunk_of_the_same_document_is_a_neighbour() -> None:
+    found = [
+        candidate(1, 3.0, ordinal=0),
+        candidate(2, 1.0, ordinal=2),
+        candidate(3, 1.0, document_id=2, ordinal=1),
+    ]
+
+    assert add_neighbours(found) == found
+
+
+def test_a_neighbour_below_the_mean_neither_helps_nor_harms() -> None:
+    found = [candidate(1, 3.0, ordinal=0), candidate(2, -5.0, ordinal=1)]
+
+    assert add_neighbours(found)[0] == found[0]
+
+
+def test_no_candidates_have_no_neighbours() -> None:
+    assert add_neighbours([]) == []
+
+
+def test_equal_scores_rank_by_chunk() -> None:
+    assert ids(rank([candidate(3, 1.0), candidate(1, 1.0), candidate(2, 2.0)])) == [2, 1, 3]
+
+
+def test_a_document_is_represented_by_its_best_chunk_in_the_given_order() -> None:
+    found = [candidate(5, 3.0, document_id=2), candidate(1, 2.0, document_id=1), candidate(4, 1.0, document_id=2)]
+
+    assert ids(best_of_each_document(found)) == [5, 1]
