@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from docs.cli_reference import render_command_line
 from docs.http_reference import render_http_api
 from kb.settings import OptionDescription, describe_options
 
@@ -40,7 +41,11 @@ def _render_row(option: OptionDescription) -> str:
     return f"| `{option.variable}` | {option.default} | {option.allowed} | {option.meaning} | {programs} |\n"
 
 
-PAGES: Mapping[str, Callable[[], str]] = {"settings.md": render_settings, "http-api.md": render_http_api}
+PAGES: Mapping[str, Callable[[], str]] = {
+    "settings.md": render_settings,
+    "http-api.md": render_http_api,
+    "command-line.md": render_command_line,
+}
 
 
 def find_stale_pages() -> list[str]:
