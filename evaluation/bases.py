@@ -22,7 +22,7 @@ from kb.engine.storage import open_store
 from kb.settings import cache_dir
 
 # As deep as the deepest figure looks (Recall@100).
-HITS = 100
+DEPTH = 100
 THREADS = 2
 
 
@@ -33,13 +33,13 @@ class JudgedBase:
     grouping: Grouping
     item_ids: dict[DocumentId, list[str]]
 
-    def search(self, query: JudgedQuery, mode: Mode) -> list[Hit]:
-        request = SearchRequest(query.text, Scope(tags=query.tags), mode, top=HITS, group_by=self.grouping)
+    def search(self, query: JudgedQuery, mode: Mode, *, top: int) -> list[Hit]:
+        request = SearchRequest(query.text, Scope(tags=query.tags), mode, top=top, group_by=self.grouping)
         return search(self.store, self.embedder, request).hits
 
     def find_items(self, query: JudgedQuery, mode: Mode) -> list[str]:
         """The items found, best first, each at the place of its best chunk."""
-        return list(dict.fromkeys(self.item_of(hit) for hit in self.search(query, mode)))
+        return list(dict.fromkeys(self.item_of(hit) for hit in self.search(query, mode, top=DEPTH)))
 
     def item_of(self, hit: Hit) -> str:
         return self.item_ids[hit.document.id][hit.chunk.page_num or 0]

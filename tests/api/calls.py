@@ -1,8 +1,10 @@
 """What the tests of the API share: how they call it, and what they expect of every problem."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeAlias
 
+from kb.engine.api.app import create_routes
 from kb.engine.api.guard import Access
 
 Json: TypeAlias = dict[str, Any]
@@ -14,6 +16,12 @@ OPEN = Access(
     api_key="", api_key_readonly="", hosts=("testserver",), origins=("testserver",), max_file_bytes=MAX_FILE_BYTES
 )
 V1 = "/api/v1"
+EVERY_OPERATION = [
+    (method, re.sub(r"\{[^}]*\}", "1", path))
+    for path, operations in create_routes().openapi()["paths"].items()
+    for method in operations
+]
+"""Each method and path of the application, with an id that names nothing."""
 
 
 class Answer(Protocol):

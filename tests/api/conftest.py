@@ -1,11 +1,15 @@
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI
 from starlette.testclient import TestClient
 from tests.api.calls import MAX_FILE_BYTES, OPEN, V1, AddDocument, Json
+from tests.folders import open_folder
 
-from kb.engine.api.app import create_app
+from kb.engine.api.app import create_routes
+from kb.engine.api.guard import Access, Guard
 from kb.engine.ingestion.worker import Worker
 from kb.engine.originals import Originals
 from kb.engine.ports import Embedder
@@ -13,19 +17,42 @@ from kb.engine.storage import open_store
 from kb.engine.wiring import Engine, EngineOptions
 
 
-@pytest.fixture
-def engine(tmp_path: Path, embedder: Embedder) -> Iterator[Engine]:
+@contextmanager
+def open_engine_with(embedder: Embedder) -> Iterator[Engine]:
     """An engine on a folder of its own, with the model that all tests of the session share."""
-    options = EngineOptions(tmp_path, tmp_path, tmp_path, MAX_FILE_BYTES)
-    store = open_store(tmp_path, model_fingerprint=embedder.model.fingerprint)
-    yield Engine(store, Originals(tmp_path / "originals"), embedder, options)
-    store.close()
+    with open_folder() as name:
+        folder = Path(name)
+        store = open_store(folder, model_fingerprint=embedder.model.fingerprint)
+        options = EngineOptions(folder, folder, folder, MAX_FILE_BYTES)
+        try:
+            yield Engine(store, Originals(folder / "originals"), embedder, options)
+        finally:
+            store.close()
 
 
 @pytest.fixture
-def api(engine: Engine) -> Iterator[TestClient]:
-    with TestClient(create_app(engine, OPEN), raise_server_exceptions=False) as client:
-        yield client
+def engine(embedder: Embedder) -> Iterator[Engine]:
+    with open_engine_with(embedder) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="session")
+def routes() -> FastAPI:
+    """Made once: it takes longer than most tests, and knows nothing but the engine it is given."""
+    return create_routes()
+
+
+@pytest.fixture
+def open_api(routes: FastAPI, engine: Engine) -> Iterator[Callable[[Access], TestClient]]:
+    """Makes a client of the engine behind a guard of one's choice."""
+    routes.state.engine = engine
+    with ExitStack() as stack:
+        yield lambda access: stack.enter_context(TestClient(Guard(routes, access), raise_server_exceptions=False))
+
+
+@pytest.fixture
+def api(open_api: Callable[[Access], TestClient]) -> TestClient:
+    return open_api(OPEN)
 
 
 @pytest.fixture

@@ -3,13 +3,20 @@ from pathlib import Path
 
 import pytest
 from tests.contract.backends import BACKENDS, Backend
+from tests.folders import open_folder
 
 from kb.engine.ports import Store
 
 
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with open_folder() as folder:
+        yield Path(folder)
+
+
 @pytest.fixture(params=["sqlite"])
-def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
-    return BACKENDS[request.param](tmp_path)
+def backend(request: pytest.FixtureRequest, folder: Path) -> Backend:
+    return BACKENDS[request.param](folder)
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ SECRETS = ["xylophonequartz", "隠された秘密の言葉", "mnemosynevault"]
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = SqliteBackend(tmp_path).open()
+def store(folder: Path) -> Iterator[Store]:
+    store = SqliteBackend(folder).open()
     yield store
     store.close()
 
@@ -55,37 +55,37 @@ def add_secret_note(store: Store) -> int:
 
 
 @pytest.mark.parametrize("how", ["deleted", "cleared"])
-def test_no_byte_of_a_deleted_note_stays_in_the_file(store: Store, tmp_path: Path, how: str) -> None:
+def test_no_byte_of_a_deleted_note_stays_in_the_file(store: Store, folder: Path, how: str) -> None:
     document_id = add_secret_note(store)
-    assert traces_of(SECRETS, tmp_path) == SECRETS
+    assert traces_of(SECRETS, folder) == SECRETS
 
     if how == "deleted":
         store.delete_document(document_id, expected_version=None)
     else:
         store.delete_everything(now=LATER)
 
-    assert traces_of(SECRETS, tmp_path) == []
+    assert traces_of(SECRETS, folder) == []
 
 
-def test_no_byte_of_a_rewritten_note_stays_in_the_file(store: Store, tmp_path: Path) -> None:
+def test_no_byte_of_a_rewritten_note_stays_in_the_file(store: Store, folder: Path) -> None:
     text = " ".join(SECRETS[:2])
     document = add(store, note(text), index(text))
 
     store.replace_note(document.id, revision("harmless"), index("harmless"), expected_version=None, now=LATER)
 
-    assert traces_of(SECRETS[:2], tmp_path) == []
+    assert traces_of(SECRETS[:2], folder) == []
 
 
-def test_no_byte_of_a_forgotten_job_stays_in_the_file(store: Store, tmp_path: Path) -> None:
+def test_no_byte_of_a_forgotten_job_stays_in_the_file(store: Store, folder: Path) -> None:
     job = store.add_job(NoteSubmission(SECRETS[0]), idempotency_key=SECRETS[2], now=NOW)
     store.cancel_job(job.id, now=NOW)
 
     store.delete_finished_jobs(finished_before=NOW + timedelta(days=30))
 
-    assert traces_of([SECRETS[0], SECRETS[2]], tmp_path) == []
+    assert traces_of([SECRETS[0], SECRETS[2]], folder) == []
 
 
-def test_the_keyword_index_passes_its_own_check_after_every_kind_of_change(store: Store, tmp_path: Path) -> None:
+def test_the_keyword_index_passes_its_own_check_after_every_kind_of_change(store: Store, folder: Path) -> None:
     documents = [
         add(store, note(f"walrus {n}", title=f"Title 東京 {n}"), index("walrus", f"{n} 寿司")) for n in range(5)
     ]
@@ -94,4 +94,4 @@ def test_the_keyword_index_passes_its_own_check_after_every_kind_of_change(store
     store.replace_note(documents[1].id, revision("x", title="Ω 大阪"), index("x"), expected_version=None, now=LATER)
     store.delete_document(documents[2].id, expected_version=None)
 
-    SqliteBackend(tmp_path).check_integrity()
+    SqliteBackend(folder).check_integrity()

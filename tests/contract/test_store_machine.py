@@ -1,6 +1,5 @@
 """Documents added, replaced, tagged, rewritten, deleted and cleared in any order, against a dictionary."""
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -18,6 +17,7 @@ from hypothesis.stateful import (
 )
 from tests.contract.backends import BACKENDS
 from tests.contract.samples import LATER, commit, file, index, note, revision, vector_of
+from tests.folders import open_folder
 
 from kb.engine.model import EVERYWHERE, DocumentId, DocumentQuery, NewDocument
 
@@ -53,7 +53,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self._folder = tempfile.TemporaryDirectory()
+        self._folder = open_folder()
         self.backend = BACKENDS[self.backend_name](Path(self._folder.name))
         self.store = self.backend.open()
         self.observer = self.backend.open()
@@ -199,7 +199,7 @@ def test_the_store_agrees_with_a_dictionary_whatever_is_done_to_it(name: str) ->
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=20,
+            max_examples=60,
             stateful_step_count=25,
             deadline=None,
             suppress_health_check=[HealthCheck.too_slow],

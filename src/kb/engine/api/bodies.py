@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
-from kb.engine.api.parameters import NO_NUL, WITH_A_LETTER
+from kb.engine.api.parameters import NO_NUL, NOT_BLANK
 from kb.engine.model import Scope
 from kb.engine.search.hybrid import Grouping, Mode, SearchRequest
 
@@ -29,13 +29,6 @@ def _require_storable_json(value: Mapping[str, Any]) -> Mapping[str, Any]:
     return value
 
 
-def _require_visible(text: str) -> str:
-    """The pattern alone would let separators such as U+001C pass, which are blank to Python."""
-    if not text.strip():
-        raise ValueError("must not be blank")
-    return text
-
-
 def _parse_day(value: object) -> date | None:
     """A day as RFC 3339 writes it, and no time, number or other form that could be taken for one."""
     if value is None:
@@ -45,15 +38,23 @@ def _parse_day(value: object) -> date | None:
     return date.fromisoformat(value)
 
 
-Visible = AfterValidator(_require_visible)
-Text = Annotated[str, Field(min_length=1, max_length=MAX_NOTE_CHARACTERS, pattern=WITH_A_LETTER), Visible]
-Title = Annotated[str, Field(min_length=1, max_length=500, pattern=WITH_A_LETTER), Visible]
-Tag = Annotated[str, Field(min_length=1, max_length=200, pattern=WITH_A_LETTER), AfterValidator(str.strip), Visible]
+def _take_whole_number(value: object) -> object:
+    """In JSON 10 and 10.0 are the same number."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = BeforeValidator(_take_whole_number)
+Text = Annotated[str, Field(min_length=1, max_length=MAX_NOTE_CHARACTERS, pattern=NOT_BLANK)]
+Title = Annotated[str, Field(min_length=1, max_length=500, pattern=NOT_BLANK)]
+Tag = Annotated[str, Field(min_length=1, max_length=200, pattern=NOT_BLANK), AfterValidator(str.strip)]
 Tags = Annotated[list[Tag], Field(max_length=1000)]
+# Each is a condition of its own, and SQL takes no more than a thousand of those.
+WantedTags = Annotated[list[Tag], Field(max_length=100)]
 SourcePath = Annotated[str, Field(min_length=1, max_length=4096, pattern=NO_NUL)]
 Metadata = Annotated[dict[str, Any], AfterValidator(_require_storable_json)]
 Integer = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
+MetadataKey = Annotated[str, Field(max_length=4096)]
 MetadataValue = Annotated[str, Field(max_length=4096, pattern=NO_NUL)] | bool | Integer | Number | None
 Day = Annotated[date | None, BeforeValidator(_parse_day)]
 
@@ -118,17 +119,33 @@ class Filters(RequestBody):
     doc_type: Annotated[str, Field(max_length=20, pattern=NO_NUL)] | None = None
     date_range: DateRange | None = None
     source_path: SourcePath | None = None
-    metadata: dict[Annotated[str, Field(max_length=4096)], MetadataValue] | None = None
+    metadata: Annotated[dict[MetadataKey, MetadataValue], Field(max_length=100)] | None = None
+
+
+def _both(first: dict[str, JsonValue], second: dict[str, JsonValue]) -> JsonValue:
+    properties = {**first, **second}
+    return {"properties": properties, "required": [*properties]}
+
+
+_FTS_ONLY: dict[str, JsonValue] = {"fts_only": {"const": True}}
+_VEC_ONLY: dict[str, JsonValue] = {"vec_only": {"const": True}}
+CONTRADICTIONS: list[JsonValue] = [
+    _both(_FTS_ONLY, _VEC_ONLY),
+    _both(_FTS_ONLY, {"mode": {"enum": ["hybrid", "vector"]}}),
+    _both(_VEC_ONLY, {"mode": {"enum": ["hybrid", "fts"]}}),
+]
 
 
 class SearchBody(RequestBody):
-    query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS, pattern=WITH_A_LETTER), Visible]
-    top: Annotated[int, Field(ge=1, le=200)] = 10
-    offset: Annotated[int, Field(ge=0, le=10_000)] = 0
+    model_config = ConfigDict(json_schema_extra={"not": {"anyOf": CONTRADICTIONS}})
+
+    query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARACTERS, pattern=NOT_BLANK)]
+    top: Annotated[int, Field(ge=1, le=200), Whole] = 10
+    offset: Annotated[int, Field(ge=0, le=10_000), Whole] = 0
     mode: Literal["hybrid", "fts", "vector"] | None = None
     fts_only: bool = False
     vec_only: bool = False
-    tags: Tags = []
+    tags: WantedTags = []
     filters: Filters = Filters()
     min_relevance: Annotated[float, Field(ge=0, le=1)] = 0.0
     group_by: Literal["chunk", "document"] = "chunk"

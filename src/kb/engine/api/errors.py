@@ -10,8 +10,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
-from kb.engine.errors import InvalidRequest, KbError, code_of
+from kb.engine.errors import FileTooLarge, InvalidRequest, KbError, code_of
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +45,9 @@ CODE_OF_STATUS = {
     413: "payload_too_large",
     415: "unsupported_format",
 }
+
+
+METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
 
 class Unparseable(InvalidRequest):
@@ -82,6 +86,11 @@ def problem(
     return JSONResponse(body, status, headers, media_type="application/problem+json")
 
 
+def file_too_large(max_file_bytes: int) -> FileTooLarge:
+    limit_mb = max_file_bytes // 1_048_576
+    return FileTooLarge(f"The largest accepted file is {limit_mb} MB (KB_MAX_FILE_MB).", max_size_mb=limit_mb)
+
+
 def add_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(KbError, _render_kb_error)
     app.add_exception_handler(RequestValidationError, _render_validation_error)
@@ -106,7 +115,7 @@ def _render_validation_error(request: Request, error: Exception) -> Response:
 
 def invalid_request(faults: Sequence[Mapping[str, Any]]) -> JSONResponse:
     """A problem that names each fault by its place; the values sent are not repeated."""
-    errors = [{"field": _place_of(fault), "message": fault["msg"]} for fault in faults]
+    errors = [{"field": _place_of(fault), "message": fault["msg"].removeprefix("Value error, ")} for fault in faults]
     is_unparseable = any(fault["type"] == "json_invalid" for fault in faults)
     told = "; ".join(f"{error['field']}: {error['message']}" for error in errors[:5])
     return problem(
@@ -131,7 +140,18 @@ def _render_http_error(request: Request, error: Exception) -> Response:
         "method_not_allowed": f"{request.method} is not possible at this address.",
         "invalid_request": "The body could not be read.",
     }.get(code, error.detail)
-    return problem(code, detail, status=error.status_code, headers=error.headers)
+    headers = {"Allow": _methods_at(request)} if code == "method_not_allowed" else error.headers
+    return problem(code, detail, status=error.status_code, headers=headers)
+
+
+def _methods_at(request: Request) -> str:
+    """All that an address allows; the framework by itself names only those of the first route it meets."""
+    scopes = [{**request.scope, "method": method} for method in METHODS]
+    return ", ".join(
+        scope["method"]
+        for scope in scopes
+        if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
+    )
 
 
 def _render_unexpected(request: Request, error: Exception) -> Response:

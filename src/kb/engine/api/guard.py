@@ -14,7 +14,7 @@ from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kb.engine.api.errors import problem
+from kb.engine.api.errors import file_too_large, problem
 from kb.version import VERSION
 
 API_PREFIX = "/api/"
@@ -130,8 +130,7 @@ class Guard:
         if LENGTH.fullmatch(length) and int(length) <= self._max_bytes(headers):
             return None
         if _is_form(headers):
-            limit_mb = self._access.max_file_bytes // 1_048_576
-            return Refusal("file_too_large", f"The largest accepted file is {limit_mb} MB (KB_MAX_FILE_MB).")
+            return Refusal("file_too_large", file_too_large(self._access.max_file_bytes).message)
         return Refusal("payload_too_large", f"The largest accepted body is {MAX_JSON_BYTES} bytes.")
 
     def _max_bytes(self, headers: Headers) -> int:
@@ -145,8 +144,11 @@ class Guard:
             nonlocal left
             message = await receive()
             left -= len(message.get("body", b""))
+            if left < 0 and _is_form(headers):
+                raise file_too_large(self._access.max_file_bytes)
             if left < 0:
-                raise HTTPException(413, "The body is too large.")
+                # The framework reads a body of JSON by itself, and lets only errors of its own kind through.
+                raise HTTPException(413, f"The largest accepted body is {MAX_JSON_BYTES} bytes.")
             return message
 
         return receive_limited

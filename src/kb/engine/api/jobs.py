@@ -139,7 +139,8 @@ def _in_body(error: ValidationError) -> list[dict[str, Any]]:
 def _clean_filename(given: str) -> str:
     """The last part of whatever path a client sent: a name for people, never a place on disk."""
     name = CONTROL_CHARACTERS.sub("", PureWindowsPath(given).name).strip()
-    return name[-255:] or "unnamed"
+    # A name of dots alone would be a place after all.
+    return name[-255:] if name.strip(".") else "unnamed"
 
 
 @router.get("/jobs")

@@ -40,15 +40,25 @@ def _build(app: FastAPI) -> Json:
         schemas.pop(unused, None)
     for model in (Problem, NoteBody, FileFields):
         schemas[model.__name__] = model.model_json_schema(ref_template="#/components/schemas/{model}")
-    schemas["FileFields"]["properties"]["file"] = {"type": "string", "format": "binary"}
+    schemas["FileFields"]["properties"]["file"] = {"type": "string", "format": "binary", "minLength": 1}
     schemas["FileFields"]["required"] = ["file"]
     schema["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
     for path, operations in schema["paths"].items():
         for operation in operations.values():
             if path.startswith("/api/"):
                 operation["security"] = [{"key": []}, {}]
+            _describe_parameters(operation)
             _describe_answers(operation)
     return schema
+
+
+def _describe_parameters(operation: Json) -> None:
+    """What is optional may be left out; unlike in JSON, there is no way to send it as null."""
+    for parameter in operation.get("parameters", ()):
+        alternatives = parameter["schema"].pop("anyOf", None)
+        if alternatives is not None:
+            (kind,) = [kind for kind in alternatives if kind != {"type": "null"}]
+            parameter["schema"] |= kind
 
 
 def _describe_answers(operation: Json) -> None:

@@ -12,7 +12,8 @@ from kb.engine.wiring import Engine
 
 REF_PATTERN = "^([0-9]{1,19}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$"
 NO_NUL = r"^[^\x00]*$"
-WITH_A_LETTER = r"^[^\x00]*[^\s\x00][^\x00]*$"
+# What is blank to Python (U+001C to U+001F and U+0085 among it) is blank here; regexes differ about those.
+NOT_BLANK = r"^[^\x00]*[^\s\x00\x1c-\x1f\x85][^\x00]*$"
 
 # An ETag that no version has: it came from elsewhere, so it cannot match.
 NO_VERSION = -1

@@ -20,7 +20,7 @@ from enum import StrEnum
 from kb.engine.errors import Unavailable
 from kb.engine.model import EVERYWHERE, Chunk, Document, KeywordMatches, Match, Scope, Vector
 from kb.engine.ports import Embedder, Store
-from kb.engine.search.fusion import Candidate, add_neighbours, best_of_each_document, fuse
+from kb.engine.search.fusion import Candidate, add_neighbours, best_of_each_document, fuse, weigh_vectors
 from kb.engine.search.query import ParsedQuery, parse_query
 from kb.engine.search.relevance import estimate_relevance
 from kb.engine.search.snippets import cut_snippet
@@ -82,7 +82,11 @@ def search(store: Store, embedder: Embedder, request: SearchRequest) -> SearchOu
     if request.mode is not Mode.VECTOR:
         keyword = store.find_by_text(query.words, scope, limit=limit)
     vector, is_degraded = _embed(embedder, query, request.mode)
-    candidates = _find_candidates(store, keyword.matches, vector, scope, limit)
+    vector_weight = weigh_vectors(embedder.token_spans(query.meaning)) if vector is not None else 0.0
+    candidates = _find_candidates(store, keyword.matches, vector, scope, vector_weight=vector_weight, limit=limit)
+    if request.group_by is Grouping.CHUNK:
+        # Neighbours tell which part of a text is meant; between documents they would only reward length.
+        candidates = add_neighbours(candidates)
     relevance = {c.chunk_id: estimate_relevance(c, keyword.best_possible) for c in candidates}
     candidates = [c for c in candidates if relevance[c.chunk_id] >= request.min_relevance]
     if request.group_by is Grouping.DOCUMENT:
@@ -119,18 +123,22 @@ def _embed(embedder: Embedder, query: ParsedQuery, mode: Mode) -> tuple[Vector |
 
 
 def _find_candidates(
-    store: Store, keyword: Sequence[Match], vector: Vector | None, scope: Scope, limit: int
+    store: Store,
+    keyword: Sequence[Match],
+    vector: Vector | None,
+    scope: Scope,
+    *,
+    vector_weight: float,
+    limit: int,
 ) -> list[Candidate]:
     if vector is None:
-        return add_neighbours(
-            [Candidate(m.chunk_id, m.document_id, m.ordinal, m.score, None, m.score) for m in keyword]
-        )
+        return [Candidate(m.chunk_id, m.document_id, m.ordinal, m.score, None, m.score) for m in keyword]
     near = store.find_by_vector(vector, scope, limit=limit)
     if not keyword:
-        return add_neighbours([Candidate(m.chunk_id, m.document_id, m.ordinal, None, m.score, m.score) for m in near])
+        return [Candidate(m.chunk_id, m.document_id, m.ordinal, None, m.score, m.score) for m in near]
     only_by_keyword = {match.chunk_id for match in keyword} - {match.chunk_id for match in near}
     cosines = store.score_by_vector(vector, sorted(only_by_keyword))
-    return add_neighbours(fuse(keyword, near, cosines, limit=limit))
+    return fuse(keyword, near, cosines, vector_weight=vector_weight, limit=limit)
 
 
 def _suggest(store: Store, typed: str, query: ParsedQuery) -> str | None:
