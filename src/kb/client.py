@@ -142,13 +142,7 @@ class EngineClient:
     async def retry_job(self, job_id: Id) -> Json:
         return await self._call("POST", f"/jobs/{_quote(job_id)}/retry")
 
-    async def wait_for_job(
-        self,
-        job_id: Id,
-        *,
-        longest_poll_seconds: float = LONGEST_POLL_SECONDS,
-        on_progress: Callable[[Json], None] | None = None,
-    ) -> Json:
+    async def wait_for_job(self, job_id: Id, *, on_progress: Callable[[Json], None] | None = None) -> Json:
         """The job once it is completed, failed or cancelled; `on_progress` gets it each time it is asked for.
 
         Waits as long as the job takes: put it into `asyncio.timeout` if that is too long.
@@ -160,7 +154,7 @@ class EngineClient:
                 on_progress(job)
             if job["status"] in FINISHED:
                 return job
-            await asyncio.sleep(min(pause, longest_poll_seconds))
+            await asyncio.sleep(min(pause, LONGEST_POLL_SECONDS))
             pause *= 1.5
 
     async def search(

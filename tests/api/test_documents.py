@@ -191,23 +191,6 @@ def test_e13_a_note_comes_back_as_text(api: TestClient, add_note: AddDocument) -
     assert response.headers["x-content-type-options"] == "nosniff"
 
 
-def test_e13_a_part_of_the_original_can_be_asked_for(api: TestClient, add_file: AddDocument) -> None:
-    document = add_file("0123456789 words")
-
-    response = api.get(f"{V1}/documents/{document['id']}/file", headers={"Range": "bytes=2-4"})
-
-    assert (response.status_code, response.text) == (206, "234")
-
-
-@pytest.mark.parametrize("part", ["bytes=99-", "bytes=x", "lines=1-2", "bytes=5-2", "bytes=", "bytes=-", "x"])
-def test_e13_a_part_that_makes_no_sense_is_not_asked_for(api: TestClient, add_file: AddDocument, part: str) -> None:
-    document = add_file("0123456789 words")
-
-    response = api.get(f"{V1}/documents/{document['id']}/file", headers={"Range": part})
-
-    assert (response.status_code, response.text) == (200, "0123456789 words")
-
-
 def test_e13_an_original_that_the_disk_has_lost_is_told(api: TestClient, add_file: AddDocument, engine: Engine) -> None:
     document = add_file("soon lost")
     engine.originals.path_of(document["content_hash"].removeprefix("sha256:")).unlink()

@@ -1,6 +1,6 @@
 """SPEC E17: a note is rewritten in place, in one transaction or not at all."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -152,6 +152,32 @@ def test_e17_a_stale_etag_changes_nothing(api: TestClient, add_note: AddDocument
 
     assert assert_problem(response, 412, "version_conflict")["current_version"] == 2
     assert api.get(f"{V1}/documents/{note['id']}").json() == current
+
+
+class InterruptingEmbedder(FailingEmbedder):
+    """An embedder during whose first work something else happens."""
+
+    def __init__(self, working: Embedder, interruption: Callable[[], object]) -> None:
+        super().__init__(working)
+        self._interruptions = [interruption]
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        while self._interruptions:
+            self._interruptions.pop()()
+        return self._working.embed_passages(texts)
+
+
+def test_e17_a_title_given_while_the_note_is_being_rewritten_is_not_lost(
+    engine: Engine, api: TestClient, add_note: AddDocument
+) -> None:
+    note = add_note("The walrus rests.")
+    address = f"{V1}/documents/{note['id']}"
+    slow = InterruptingEmbedder(engine.embedder, lambda: api.patch(address, json={"title": "Arctic"}))
+
+    with TestClient(create_app(replace(engine, embedder=slow), OPEN)) as slow_api:
+        rewritten = rewrite(slow_api, note, "The otter swims.")
+
+    assert (rewritten["title"], rewritten["text"], rewritten["version"]) == ("Arctic", "The otter swims.", 3)
 
 
 def test_e17_of_many_writers_with_one_etag_exactly_one_wins(api: TestClient, add_note: AddDocument) -> None:

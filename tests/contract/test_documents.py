@@ -189,7 +189,7 @@ def test_clearing_takes_everything_and_cancels_what_is_still_to_come(store: Stor
 
     cleared = store.delete_everything(now=LATER)
 
-    assert (cleared.documents_removed, cleared.vectors_removed, cleared.note_bytes_removed) == (2, 3, 4)
+    assert (cleared.documents_removed, cleared.vectors_removed, cleared.bytes_freed) == (2, 3, 4)
     assert store.list_documents(DocumentQuery()).total == 0
     assert store.list_tags() == []
     assert store.read_statistics().chunks == 0

@@ -59,7 +59,7 @@ def test_a_claim_brings_back_what_was_submitted(store: Store, submission: FileSu
 
     claim = claim_next(store)
 
-    assert claim == Claim(job.id, 1, submission)
+    assert claim == Claim(job.id, 1, 0, submission)
     running = store.get_job(job.id)
     assert (running.status, running.attempts, running.started_at) == (JobStatus.RUNNING, 1, NOW)
     assert claim_next(store) is None
@@ -107,7 +107,7 @@ def test_e24_a_job_whose_worker_is_silent_is_taken_over(store: Store) -> None:
     second = claim_next(store, after=LEASE + timedelta(seconds=1))
 
     assert too_early is None
-    assert second == Claim(first.job_id, 2, first.submission)
+    assert second == Claim(first.job_id, 2, 1, first.submission)
 
 
 def test_e24_a_late_worker_can_do_nothing_and_leaves_nothing(store: Store) -> None:
@@ -119,8 +119,6 @@ def test_e24_a_late_worker_can_do_nothing_and_leaves_nothing(store: Store) -> No
         store.renew_claim(late, Progress("x", 1, 2, "x"), lease_until=LATER)
     with pytest.raises(ClaimLost):
         store.commit_document(late, note("walrus", tags=["t"]), index("walrus"), now=LATER)
-    with pytest.raises(ClaimLost):
-        store.commit_duplicate(late, note("walrus"), now=LATER)
     with pytest.raises(ClaimLost):
         store.fail_job(late, MISTAKE, retry_at=None, now=LATER)
 

@@ -1,7 +1,9 @@
 """SPEC E25: when two submissions are one document."""
 
+import pytest
 from tests.contract.samples import (
     LATER,
+    LEASE,
     NOW,
     add,
     claim_new_job,
@@ -12,8 +14,8 @@ from tests.contract.samples import (
     note,
 )
 
-from kb.engine.model import DocumentQuery
-from kb.engine.ports import Store
+from kb.engine.model import DocumentQuery, NewDocument
+from kb.engine.ports import ClaimLost, Store
 
 
 def count(store: Store) -> int:
@@ -143,15 +145,24 @@ def test_e25_a_file_may_take_the_place_of_a_note_at_the_same_path(store: Store) 
     assert detail.document.original is not None
 
 
-def test_a_duplicate_is_recognised_before_it_is_read(store: Store) -> None:
+@pytest.mark.parametrize(
+    ("submitted", "is_duplicate"),
+    [
+        (file("content"), True),
+        (file("content", source_path="/a.txt"), True),
+        (file("content", source_path="/b.txt"), False),
+        (note("content"), False),
+        (note("content", source_path="/a.txt"), True),
+    ],
+)
+def test_a_duplicate_is_recognised_before_it_is_read(
+    store: Store, submitted: NewDocument, *, is_duplicate: bool
+) -> None:
     add(store, file("content", source_path="/a.txt"))
-    content_hash = file("content").content_hash
 
-    assert store.has_duplicate(content_hash, None, is_note=False)
-    assert store.has_duplicate(content_hash, "/a.txt", is_note=False)
-    assert not store.has_duplicate(content_hash, "/b.txt", is_note=False)
-    assert not store.has_duplicate(content_hash, None, is_note=True)
-    assert store.has_duplicate(content_hash, "/a.txt", is_note=True)
+    committed = store.commit_duplicate(claim_new_job(store), submitted, now=NOW)
+
+    assert (committed is not None) == is_duplicate
 
 
 def test_committing_a_duplicate_needs_no_text(store: Store) -> None:
@@ -176,3 +187,14 @@ def test_a_duplicate_whose_twin_is_gone_is_left_to_be_done_in_full(store: Store)
 
     assert committed is None
     assert store.get_job(claim.job_id).status == "running"
+
+
+def test_e24_a_late_worker_may_not_complete_its_job_with_a_duplicate(store: Store) -> None:
+    commit(store, file("content"))
+    late = claim_new_job(store)
+    store.claim_job(now=NOW + 2 * LEASE, lease_until=LATER)
+
+    with pytest.raises(ClaimLost):
+        store.commit_duplicate(late, file("content", tags=["late"]), now=LATER)
+
+    assert store.list_tags() == []

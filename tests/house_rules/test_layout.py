@@ -8,9 +8,7 @@ NAMES_THAT_SAY_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc"
 
 # In pieces, so that this file does not name them itself.
 REGISTRY_HOSTS = [".".join(parts) for parts in (("pypi", "org"), ("pythonhosted", "org"), ("npmjs", "org"))]
-MACHINE_FOLDERS = [
-    "/".join(("", *parts, "")) for parts in (("work",), ("root",), ("tmp", "lab"), ("opt", "pypi"))
-]
+MACHINE_FOLDERS = ["/".join(("", *parts, "")) for parts in (("work",), ("root",), ("tmp", "lab"), ("opt", "pypi"))]
 # A folder of this machine begins where no other path is being continued.
 BOUND_TO_A_PLACE = re.compile(
     "|".join([*map(re.escape, REGISTRY_HOSTS), *(rf"(?<![\w.~-]){folder}" for folder in MACHINE_FOLDERS)])
@@ -39,9 +37,7 @@ def texts() -> Iterator[tuple[Path, str]]:
 def test_no_module_has_a_name_that_says_nothing() -> None:
     python_files = [path.relative_to(ROOT) for path in repository_files() if path.suffix == ".py"]
 
-    nameless = [
-        str(path) for path in python_files if NAMES_THAT_SAY_NOTHING & {path.stem, *path.parent.parts}
-    ]
+    nameless = [str(path) for path in python_files if NAMES_THAT_SAY_NOTHING & {path.stem, *path.parent.parts}]
 
     assert not nameless, f"Name each after what it is about: {nameless}"
 
@@ -55,11 +51,7 @@ def test_every_folder_with_modules_under_src_is_a_package() -> None:
 
 
 def test_no_text_is_bound_to_one_machine_or_one_registry() -> None:
-    lines = [
-        (path, number, line)
-        for path, text in texts()
-        for number, line in enumerate(text.splitlines(), start=1)
-    ]
+    lines = [(path, number, line) for path, text in texts() for number, line in enumerate(text.splitlines(), start=1)]
 
     bound = [f"{path}:{number}" for path, number, line in lines if BOUND_TO_A_PLACE.search(line)]
 

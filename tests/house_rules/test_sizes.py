@@ -26,9 +26,7 @@ def test_no_module_is_too_long_to_hold_in_mind() -> None:
     lengths = {path: len(path.read_bytes().splitlines()) for path in python_files()}
 
     too_long = [
-        f"{path.relative_to(ROOT)} has {lines} lines"
-        for path, lines in lengths.items()
-        if lines > MAX_MODULE_LINES
+        f"{path.relative_to(ROOT)} has {lines} lines" for path, lines in lengths.items() if lines > MAX_MODULE_LINES
     ]
 
     assert not too_long, f"Split by subject; {MAX_MODULE_LINES} lines are the most: {too_long}"

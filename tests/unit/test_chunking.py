@@ -14,9 +14,7 @@ def token_spans(text: str) -> list[tuple[int, int]]:
 
 
 def split(text: str, max_tokens: int) -> list[str]:
-    return [
-        passage.text for passage in split_into_passages([Section(text)], token_spans, max_tokens=max_tokens)
-    ]
+    return [passage.text for passage in split_into_passages([Section(text)], token_spans, max_tokens=max_tokens)]
 
 
 def test_a_short_section_is_one_passage_with_its_place() -> None:

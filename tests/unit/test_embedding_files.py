@@ -64,9 +64,7 @@ def test_a_damaged_note_of_the_digest_is_made_anew(weights_folder: Path, note: s
     assert digest in note_file.read_text()
 
 
-def test_files_with_a_wrong_digest_are_refused_and_nothing_is_kept(
-    tmp_path: Path, wrong_source: Path
-) -> None:
+def test_files_with_a_wrong_digest_are_refused_and_nothing_is_kept(tmp_path: Path, wrong_source: Path) -> None:
     cache = tmp_path / "cache"
 
     with pytest.raises(Unavailable, match="sha256"):
@@ -75,9 +73,7 @@ def test_files_with_a_wrong_digest_are_refused_and_nothing_is_kept(
     assert list((cache / "models").iterdir()) == []
 
 
-def test_a_folder_that_lacks_a_file_is_refused_and_nothing_is_kept(
-    tmp_path: Path, wrong_source: Path
-) -> None:
+def test_a_folder_that_lacks_a_file_is_refused_and_nothing_is_kept(tmp_path: Path, wrong_source: Path) -> None:
     (wrong_source / "tokenizer.json").unlink()
 
     with pytest.raises(Unavailable, match=r"tokenizer\.json"):
@@ -86,9 +82,7 @@ def test_a_folder_that_lacks_a_file_is_refused_and_nothing_is_kept(
     assert list((tmp_path / "cache" / "models").iterdir()) == []
 
 
-def test_a_failed_download_says_what_to_do_and_keeps_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_download_says_what_to_do_and_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(command: list[str], **_: Any) -> None:
         assert "--no-deps" in command
         raise subprocess.CalledProcessError(1, command)

@@ -132,9 +132,7 @@ def test_what_only_looks_like_a_heading_is_none(text: str) -> None:
 def test_front_matter_gives_title_and_metadata(tmp_path: Path) -> None:
     """I7"""
     file = tmp_path / "a.md"
-    file.write_text(
-        "---\ntitle: 'My plan'\ntags: [a, \"b c\"]\nauthor: Ann\naliases:\n  - x\n---\n# Heading\ntext\n"
-    )
+    file.write_text("---\ntitle: 'My plan'\ntags: [a, \"b c\"]\nauthor: Ann\naliases:\n  - x\n---\n# Heading\ntext\n")
 
     extracted = extract("md", file)
 

@@ -1,4 +1,5 @@
 import logging
+import time
 from collections.abc import Iterator, Sequence
 from threading import Event
 
@@ -16,6 +17,7 @@ MODEL = EmbeddingModel(name="tiny", dimension=2, window=4, fingerprint="tiny-1")
 class TinyEmbedder:
     model = MODEL
     is_ready = True
+    failure = None
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         return np.ones((len(texts), 2), np.float32)
@@ -99,3 +101,24 @@ def test_a_timeout_while_loading_is_a_failure_and_not_a_wait() -> None:
 
     with pytest.raises(Unavailable, match="log says why"):
         embedder.embed_query("a")
+
+
+def test_a_model_that_did_not_load_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "TRY_AGAIN_AFTER_SECONDS", 0.01)
+    attempts = iter([Unavailable("The disk is full."), None])
+    loaded = Event()
+
+    def open_at_second_try() -> Embedder:
+        error = next(attempts)
+        if error is not None:
+            raise error
+        loaded.set()
+        return TinyEmbedder()
+
+    embedder = LoadingEmbedder(MODEL, open_at_second_try)
+
+    assert loaded.wait(10)
+    while not embedder.is_ready:
+        time.sleep(0.001)
+    assert embedder.failure is None
+    assert embedder.embed_query("a").shape == (2,)

@@ -33,9 +33,7 @@ def test_a_hyphen_in_front_of_a_word_or_phrase_excludes_it() -> None:
     assert query.meaning == "jaguar"
 
 
-@pytest.mark.parametrize(
-    "text", ["state-of-the-art", "run --flag", "below -5 degrees", "a - b", '12" pipe 6" long']
-)
+@pytest.mark.parametrize("text", ["state-of-the-art", "run --flag", "below -5 degrees", "a - b", '12" pipe 6" long'])
 def test_other_hyphens_and_quotes_are_plain_text(text: str) -> None:
     """S4"""
     query = parse_query(text)

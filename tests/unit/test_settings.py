@@ -82,9 +82,7 @@ def test_an_address_that_names_no_new_host_adds_none(tmp_path: Path, host: str) 
         ("KB_INSECURE", "perhaps", "true or false"),
     ],
 )
-def test_a_bad_value_is_named_with_what_is_allowed(
-    tmp_path: Path, variable: str, value: str, allowed: str
-) -> None:
+def test_a_bad_value_is_named_with_what_is_allowed(tmp_path: Path, variable: str, value: str, allowed: str) -> None:
     with pytest.raises(SettingsError) as caught:
         read_engine(tmp_path, {variable: value})
 
@@ -183,18 +181,14 @@ def test_listening_for_other_machines_without_a_key_is_refused(tmp_path: Path, h
         {"KB_HOST": "192.168.1.5", "KB_INSECURE": "true"},
     ],
 )
-def test_listening_on_loopback_or_with_a_key_or_on_demand_is_fine(
-    tmp_path: Path, environ: dict[str, str]
-) -> None:
+def test_listening_on_loopback_or_with_a_key_or_on_demand_is_fine(tmp_path: Path, environ: dict[str, str]) -> None:
     settings.refuse_public_without_key(read_engine(tmp_path, environ))
 
 
 def test_a_mistyped_name_is_reported_with_the_nearest_real_one(tmp_path: Path) -> None:
     write_config(tmp_path, 'hots = "x"')
 
-    sentences = settings.warnings(
-        {"KB_PROT": "1", "KB_QQ": "1", "KB_API_KEY_FILE": "x", "PATH": ""}, tmp_path
-    )
+    sentences = settings.warnings({"KB_PROT": "1", "KB_QQ": "1", "KB_API_KEY_FILE": "x", "PATH": ""}, tmp_path)
 
     assert sentences == [
         "KB_PROT is not a setting of kb and has no effect. Did you mean KB_PORT?",
@@ -244,9 +238,7 @@ def test_every_option_is_described_once_with_its_programs() -> None:
     assert all(option.meaning and option.allowed for option in described.values())
 
 
-def test_the_programs_read_the_environment_they_run_in(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_programs_read_the_environment_they_run_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("KB_PORT", "8080")
     monkeypatch.setenv("KB_ENGINE_URL", "http://engine:8000/")

@@ -39,9 +39,7 @@ def test_words_that_differ_by_an_ending_are_marked(word: str, text: str) -> None
     assert cut_snippet(text, [word]) == f"**{text}**"
 
 
-@pytest.mark.parametrize(
-    ("word", "text"), [("2023", "2024"), ("form", "fort"), ("cat", "category"), ("it", "item")]
-)
+@pytest.mark.parametrize(("word", "text"), [("2023", "2024"), ("form", "fort"), ("cat", "category"), ("it", "item")])
 def test_words_that_only_look_alike_are_not_marked(word: str, text: str) -> None:
     assert cut_snippet(text, [word]) == text
 
@@ -79,9 +77,7 @@ def test_a_huge_chunk_costs_no_more_than_its_beginning() -> None:
     st.lists(st.text(alphabet="abcd今天é", min_size=1, max_size=6), max_size=5),
     st.integers(min_value=10, max_value=100),
 )
-def test_a_snippet_is_a_piece_of_the_text_no_wider_than_asked(
-    text: str, words: list[str], width: int
-) -> None:
+def test_a_snippet_is_a_piece_of_the_text_no_wider_than_asked(text: str, words: list[str], width: int) -> None:
     bare = re.sub(r"\*\*|^…|…$", "", cut_snippet(text, words, width=width))
 
     assert len(bare) <= width

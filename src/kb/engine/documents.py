@@ -1,9 +1,9 @@
 """The life of a document: submit, delete, clear."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 
-from kb.engine.model import DeletedDocument, FileSubmission, Job, Ref
+from kb.engine.model import Cleared, DeletedDocument, FileSubmission, Job, Ref
 from kb.engine.originals import IncomingFile, Originals
 from kb.engine.ports import Store
 
@@ -24,24 +24,17 @@ def submit_file(
             return store.add_job(submission, idempotency_key=idempotency_key, now=now)
     finally:
         # A refusal, or a job that the same key queued before, has no use for the file.
-        originals.release(submission.original, store.is_original_in_use)
+        originals.release([submission.original], store.is_original_in_use)
 
 
 def delete_document(store: Store, originals: Originals, ref: Ref, *, expected_version: int | None) -> DeletedDocument:
     deleted = store.delete_document(ref, expected_version=expected_version)
     if deleted.original is not None:
-        originals.release(deleted.original, store.is_original_in_use)
+        originals.release([deleted.original], store.is_original_in_use)
     return deleted
 
 
-@dataclass(frozen=True)
-class Clearance:
-    documents_removed: int
-    vectors_removed: int
-    bytes_freed: int
-
-
-def clear(store: Store, originals: Originals, *, now: datetime) -> Clearance:
+def clear(store: Store, originals: Originals, *, now: datetime) -> Cleared:
     cleared = store.delete_everything(now=now)
     freed = originals.release_all(store.is_original_in_use)
-    return Clearance(cleared.documents_removed, cleared.vectors_removed, cleared.note_bytes_removed + freed)
+    return replace(cleared, bytes_freed=cleared.bytes_freed + freed)

@@ -61,6 +61,11 @@ class Document:
     created_at: datetime
     updated_at: datetime | None
 
+    @property
+    def processing_status(self) -> str:
+        """Always the same: a document exists only once its job has committed it."""
+        return "completed"
+
 
 @dataclass(frozen=True)
 class Chunk:
@@ -154,7 +159,7 @@ class DeletedDocument:
 class Cleared:
     documents_removed: int
     vectors_removed: int
-    note_bytes_removed: int
+    bytes_freed: int
 
 
 class DocumentOrder(StrEnum):
@@ -267,6 +272,8 @@ class Claim:
 
     job_id: JobId
     attempt: int
+    failures: int
+    """How often it was tried in vain since it was submitted or retried by a person."""
     submission: Submission
 
 
@@ -275,7 +282,7 @@ class Committed:
     document_id: DocumentId
     is_duplicate: bool
     released_original: str | None
-    """The original that a replaced document no longer needs."""
+    """An original that may now be without use: of a replaced document, or of a duplicate."""
 
 
 @dataclass(frozen=True)
@@ -301,15 +308,8 @@ class Scope:
 
     @property
     def limits_documents(self) -> bool:
-        return bool(
-            self.tags
-            or self.format
-            or self.doc_type
-            or self.source_path
-            or self.created_from
-            or self.created_to
-            or self.metadata
-        )
+        single = (self.format, self.doc_type, self.source_path, self.created_from, self.created_to)
+        return bool(self.tags or self.metadata) or any(value is not None for value in single)
 
 
 EVERYWHERE = Scope()

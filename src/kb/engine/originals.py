@@ -12,14 +12,17 @@ happen under one lock, or an upload could count on a file that a deletion is abo
 import errno
 import fcntl
 import hashlib
+import logging
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from kb.engine.errors import StorageFull, Unavailable
+
+log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -85,8 +88,8 @@ class Originals:
         """Keep other threads and processes from keeping or removing originals meanwhile."""
         with translated_errors():
             lock = (self._folder / "lock").open("w")
-        with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
+        with lock:
             yield
 
     def keep(self, incoming: IncomingFile, name: str) -> None:
@@ -104,23 +107,21 @@ class Originals:
     def path_of(self, name: str) -> Path:
         return self._folder / name[:2] / name
 
-    def release(self, name: str, is_in_use: Callable[[str], bool]) -> int:
-        """Remove the original unless something still refers to it; returns the bytes freed."""
+    def release(self, names: Iterable[str], is_in_use: Callable[[str], bool]) -> int:
+        """Remove those that nothing refers to; returns the bytes freed.
+
+        One that cannot be removed now is removed by the sweep at the next start.
+        """
+        freed = 0
         with self.locked():
-            if is_in_use(name):
-                return 0
-            place = self.path_of(name)
-            with suppress(FileNotFoundError):
-                size_bytes = place.stat().st_size
-                place.unlink()
-                _sync_folder(place.parent)
-                return size_bytes
-            return 0
+            for name in names:
+                if not is_in_use(name):
+                    freed += _remove(self.path_of(name))
+        return freed
 
     def release_all(self, is_in_use: Callable[[str], bool]) -> int:
         """Remove every original that nothing refers to; returns the bytes freed."""
-        names = [path.name for path in self._folder.glob("[0-9a-f][0-9a-f]/*")]
-        return sum(self.release(name, is_in_use) for name in names)
+        return self.release([path.name for path in self._folder.glob("[0-9a-f][0-9a-f]/*")], is_in_use)
 
     def sweep(self, is_in_use: Callable[[str], bool]) -> None:
         """Remove what a crash left behind. Only for when no upload is under way."""
@@ -128,6 +129,19 @@ class Originals:
         with translated_errors():
             self._incoming.mkdir(exist_ok=True)
         self.release_all(is_in_use)
+
+
+def _remove(path: Path) -> int:
+    try:
+        size_bytes = path.stat().st_size
+        path.unlink()
+        _sync_folder(path.parent)
+    except FileNotFoundError:
+        return 0
+    except OSError:
+        log.exception("An original could not be removed.")
+        return 0
+    return size_bytes
 
 
 def _sync_folder(folder: Path) -> None:

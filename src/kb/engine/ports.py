@@ -80,10 +80,6 @@ class Store(Protocol):
 
     def list_documents(self, query: DocumentQuery) -> Page[Document]: ...
 
-    def has_duplicate(self, content_hash: str, source_path: str | None, *, is_note: bool) -> bool:
-        """Whether adding this content would only repeat a document that is already there (SPEC E25)."""
-        ...
-
     def replace_note(
         self,
         ref: Ref,

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Self
 from uuid import UUID
 
-from pydantic import BaseModel, PlainSerializer
+from pydantic import BaseModel, ConfigDict, PlainSerializer
 
-from kb.engine.model import Chunk, Document, DocumentDetail, Job, JobStatus, Page
+from kb.engine.model import Document, DocumentDetail, Job, JobStatus, Page
 from kb.engine.search.hybrid import Hit, SearchOutcome
 
 Time = Annotated[
@@ -16,7 +16,17 @@ Time = Annotated[
 ]
 
 
-class DocumentAnswer(BaseModel):
+class Answer(BaseModel):
+    """Made with `of` from a value of the engine with the same fields."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    @classmethod
+    def of(cls, value: object) -> Self:
+        return cls.model_validate(value)
+
+
+class DocumentAnswer(Answer):
     id: int
     uuid: UUID
     title: str
@@ -35,29 +45,14 @@ class DocumentAnswer(BaseModel):
     created_at: Time
     updated_at: Time | None
 
-    @classmethod
-    def of(cls, document: Document) -> Self:
-        return cls(**_document_fields(document))
 
-
-class ChunkAnswer(BaseModel):
+class ChunkAnswer(Answer):
     id: int
     uuid: UUID
     ordinal: int
     text: str
     page_num: int | None
     heading: str | None
-
-    @classmethod
-    def of(cls, chunk: Chunk) -> Self:
-        return cls(
-            id=chunk.id,
-            uuid=chunk.uuid,
-            ordinal=chunk.ordinal,
-            text=chunk.text,
-            page_num=chunk.page_num,
-            heading=chunk.heading,
-        )
 
 
 class DocumentDetailAnswer(DocumentAnswer):
@@ -67,35 +62,12 @@ class DocumentDetailAnswer(DocumentAnswer):
     @classmethod
     def of_detail(cls, detail: DocumentDetail, *, with_chunks: bool = True) -> Self:
         """A file has no `text`, and a caller who wants no chunks gets none: both are then left out."""
-        answer = cls(**_document_fields(detail.document))
+        answer = cls.of(detail.document)
         if with_chunks:
             answer.chunks = [ChunkAnswer.of(chunk) for chunk in detail.chunks]
         if detail.text is not None:
             answer.text = detail.text
         return answer
-
-
-def _document_fields(document: Document) -> dict[str, Any]:
-    return {
-        "id": document.id,
-        "uuid": document.uuid,
-        "title": document.title,
-        "doc_type": document.doc_type,
-        "format": document.format,
-        "filename": document.filename,
-        "source_path": document.source_path,
-        "size_bytes": document.size_bytes,
-        "content_hash": document.content_hash,
-        "tags": list(document.tags),
-        "metadata": dict(document.metadata),
-        "processing_method": document.processing_method,
-        # A document exists only once its job has committed it.
-        "processing_status": "completed",
-        "chunk_count": document.chunk_count,
-        "version": document.version,
-        "created_at": document.created_at,
-        "updated_at": document.updated_at,
-    }
 
 
 class DocumentsAnswer(BaseModel):
@@ -123,7 +95,7 @@ class ClearedAnswer(BaseModel):
     bytes_freed: int
 
 
-class TagCountAnswer(BaseModel):
+class TagCountAnswer(Answer):
     name: str
     count: int
 
@@ -132,7 +104,7 @@ class TagsAnswer(BaseModel):
     tags: list[TagCountAnswer]
 
 
-class JobErrorAnswer(BaseModel):
+class JobErrorAnswer(Answer):
     code: str
     message: str
 
@@ -185,7 +157,7 @@ class JobAnswer(BaseModel):
             document_uuid=job.document_uuid,
             chunks_created=job.chunks_created,
             duplicate=job.is_duplicate,
-            error=None if job.error is None else JobErrorAnswer(code=job.error.code, message=job.error.message),
+            error=None if job.error is None else JobErrorAnswer.of(job.error),
             attempts=job.attempts,
             created_at=job.created_at,
             started_at=job.started_at,

@@ -115,8 +115,8 @@ class DateRange(RequestBody):
 
 
 class Filters(RequestBody):
-    format: Annotated[str, Field(max_length=20, pattern=NO_NUL)] | None = None
-    doc_type: Annotated[str, Field(max_length=20, pattern=NO_NUL)] | None = None
+    format: Annotated[str, Field(min_length=1, max_length=20, pattern=NO_NUL)] | None = None
+    doc_type: Annotated[str, Field(min_length=1, max_length=20, pattern=NO_NUL)] | None = None
     date_range: DateRange | None = None
     source_path: SourcePath | None = None
     metadata: Annotated[dict[MetadataKey, MetadataValue], Field(max_length=100)] | None = None

@@ -51,7 +51,7 @@ async def submit_job(
     content_type = request.headers.get("content-type", "")
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type == "application/json":
-        job = await _submit_note(engine, await request.body(), idempotency_key)
+        job = await run_in_threadpool(_queue_note, engine, await request.body(), idempotency_key)
     elif media_type == "multipart/form-data":
         job = await _submit_file(engine, request, content_type, idempotency_key)
     else:
@@ -61,15 +61,13 @@ async def submit_job(
     return JobAnswer.of(job, engine.clock())
 
 
-async def _submit_note(engine: Engine, body: bytes, idempotency_key: str | None) -> Job:
+def _queue_note(engine: Engine, body: bytes, idempotency_key: str | None) -> Job:
     try:
         note = NoteBody.model_validate_json(body)
     except ValidationError as error:
         raise RequestValidationError(_in_body(error)) from error
     submission = NoteSubmission(note.text, note.title, tuple(note.tags), note.source_path, note.metadata)
-    return await run_in_threadpool(
-        engine.store.add_job, submission, idempotency_key=idempotency_key, now=engine.clock()
-    )
+    return engine.store.add_job(submission, idempotency_key=idempotency_key, now=engine.clock())
 
 
 async def _submit_file(engine: Engine, request: Request, content_type: str, idempotency_key: str | None) -> Job:
@@ -85,10 +83,11 @@ def _queue_file(engine: Engine, incoming: IncomingFile, form: UploadForm, idempo
     filename = _clean_filename(form.filename or "")
     if incoming.size_bytes == 0:
         raise InvalidRequest(f"The file {filename} is empty.")
+    format = detect_format(filename, incoming.head)
     submission = FileSubmission(
         original=incoming.finish(),
         filename=filename,
-        format=detect_format(filename, incoming.head),
+        format=format,
         size_bytes=incoming.size_bytes,
         title=fields.title,
         tags=tuple(fields.tags),

@@ -14,7 +14,7 @@ router = APIRouter(tags=["tags"])
 
 @router.get("/tags")
 def list_tags(engine: EngineDep) -> TagsAnswer:
-    return TagsAnswer(tags=[TagCountAnswer(name=tag.name, count=tag.count) for tag in engine.store.list_tags()])
+    return TagsAnswer(tags=[TagCountAnswer.of(tag) for tag in engine.store.list_tags()])
 
 
 @router.patch("/documents/{id}/tags")

@@ -1,30 +1,33 @@
 """An embedder that is still being opened, so that the engine can serve from its first moment."""
 
 import logging
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 
 from kb.engine.errors import KbError, Unavailable
 from kb.engine.model import EmbeddingModel, Vector, Vectors
 from kb.engine.ports import Embedder
 
 LONGEST_WAIT_SECONDS = 60.0
+# What keeps a model from loading (a full disk, a file that is being replaced) often passes.
+TRY_AGAIN_AFTER_SECONDS = 10.0
 
 logger = logging.getLogger(__name__)
 
 
 class LoadingEmbedder:
-    """Opens an embedder on a thread of its own and stands in for it meanwhile.
+    """Opens an embedder on a thread of its own, again and again until it succeeds, and stands in for it meanwhile.
 
-    Embedding waits for it, at most a minute, and raises `Unavailable` if it did not open.
+    Embedding waits for the first attempt, at most a minute, and raises `Unavailable` while there is no model.
     """
 
     def __init__(self, model: EmbeddingModel, open_embedder: Callable[[], Embedder]) -> None:
         self._model = model
-        executor = ThreadPoolExecutor(1, thread_name_prefix="load-model")
-        self._opening = executor.submit(open_embedder)
-        executor.shutdown(wait=False)
-        self._opening.add_done_callback(_log_failure)
+        self._open = open_embedder
+        self._embedder: Embedder | None = None
+        self._failure: str | None = None
+        self._was_tried = threading.Event()
+        threading.Thread(target=self._load, name="load-model", daemon=True).start()
 
     @property
     def model(self) -> EmbeddingModel:
@@ -32,20 +35,12 @@ class LoadingEmbedder:
 
     @property
     def is_ready(self) -> bool:
-        return self._opening.done() and self._opening.exception() is None
+        return self._embedder is not None
 
     @property
     def failure(self) -> str | None:
         """Why the model did not load, in a sentence fit for strangers; None while that is not known."""
-        if not self._opening.done():
-            return None
-        match self._opening.exception():
-            case None:
-                return None
-            case KbError() as error:
-                return error.message
-            case _:
-                return "The embedding model could not be loaded; the engine's log says why."
+        return None if self.is_ready else self._failure
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         return self._opened().embed_passages(texts)
@@ -56,17 +51,21 @@ class LoadingEmbedder:
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         return self._opened().token_spans(text)
 
+    def _load(self) -> None:
+        while self._embedder is None:
+            try:
+                self._embedder = self._open()
+            except Exception as error:
+                logger.exception("The embedding model could not be loaded.")
+                is_for_people = isinstance(error, KbError)
+                self._failure = str(error) if is_for_people else "The model could not be loaded; the log says why."
+            self._was_tried.set()
+            if self._embedder is None:
+                threading.Event().wait(TRY_AGAIN_AFTER_SECONDS)
+
     def _opened(self) -> Embedder:
-        try:
-            error = self._opening.exception(timeout=LONGEST_WAIT_SECONDS)
-        except TimeoutError as exc:
-            raise Unavailable("The embedding model is still being loaded; try again shortly.") from exc
-        if error is not None:
-            raise Unavailable(self.failure or "The embedding model could not be loaded.") from error
-        return self._opening.result()
-
-
-def _log_failure(opening: Future[Embedder]) -> None:
-    error = opening.exception()
-    if error is not None:
-        logger.error("The embedding model could not be loaded.", exc_info=error)
+        if not self._was_tried.wait(LONGEST_WAIT_SECONDS):
+            raise Unavailable("The embedding model is still being loaded; try again shortly.")
+        if self._embedder is None:
+            raise Unavailable(self._failure or "The embedding model could not be loaded.")
+        return self._embedder

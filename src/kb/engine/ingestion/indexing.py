@@ -42,7 +42,7 @@ def index_text(
 def _in_context(passage: Passage, title: str, embedder: Embedder) -> str:
     """The chunk with what a reader of the whole document would know: its title and heading."""
     # A title is often the first heading, or a note's own first line: saying it twice tells nothing new.
-    lines = [line for line in dict.fromkeys((title, passage.heading)) if line and not passage.text.startswith(line)]
+    lines = [line for line in dict.fromkeys((title, passage.heading)) if line and not _begins_with(passage.text, line)]
     if not lines:
         return passage.text
     context = "\n".join(lines)
@@ -50,3 +50,8 @@ def _in_context(passage: Passage, title: str, embedder: Embedder) -> str:
     if len(spans) > CONTEXT_TOKENS:
         context = context[: spans[CONTEXT_TOKENS - 1][1]]
     return f"{context}\n{passage.text}"
+
+
+def _begins_with(text: str, line: str) -> bool:
+    """Whether the text begins with this title or heading, marks in front and a cut at its end aside."""
+    return text.lstrip("#>*- \t\n").startswith(line.removesuffix("…"))

@@ -35,10 +35,14 @@ class Pipeline:
     def run(self, claim: Claim, report: Report) -> Committed:
         """Do the whole job. Before the commit nothing of it can be seen; after it everything can."""
         document = describe(claim.submission)
-        if self._repeats_a_document(document):
-            committed = self.store.commit_duplicate(claim, document, now=self.clock())
-            if committed is not None:
-                return committed
+        committed = self.store.commit_duplicate(claim, document, now=self.clock())
+        if committed is None:
+            committed = self._ingest(claim, document, report)
+        if committed.released_original is not None:
+            self.originals.release([committed.released_original], self.store.is_original_in_use)
+        return committed
+
+    def _ingest(self, claim: Claim, document: NewDocument, report: Report) -> Committed:
         report(Progress("Extracting text", 0, 2, f"Reading {document.filename}"))
         document, sections = self._read(document, claim.submission)
         text = index_text(
@@ -53,15 +57,7 @@ class Pipeline:
         if total == 0:
             raise Unreadable("no_text_found", "There is no text in it that could be searched.")
         report(Progress("Saving", 1 + total, 2 + total, f"Saving {total} chunks"))
-        committed = self.store.commit_document(claim, document, text, now=self.clock())
-        if committed.released_original is not None:
-            self.originals.release(committed.released_original, self.store.is_original_in_use)
-        return committed
-
-    def _repeats_a_document(self, document: NewDocument) -> bool:
-        return self.store.has_duplicate(
-            document.content_hash, document.source_path, is_note=document.note_text is not None
-        )
+        return self.store.commit_document(claim, document, text, now=self.clock())
 
     def _read(self, document: NewDocument, submission: Submission) -> tuple[NewDocument, list[Section]]:
         """The text, and the document with what the text itself tells about it."""

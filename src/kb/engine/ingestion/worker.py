@@ -57,11 +57,14 @@ class Worker:
                 wait()
 
     def forget_old_jobs(self) -> None:
-        for original in self._store.delete_finished_jobs(finished_before=self._clock() - KEEP_FINISHED_JOBS):
-            self._pipeline.originals.release(original, self._store.is_original_in_use)
+        originals = self._store.delete_finished_jobs(finished_before=self._clock() - KEEP_FINISHED_JOBS)
+        self._pipeline.originals.release(originals, self._store.is_original_in_use)
 
     def work_once(self) -> bool:
-        """Do the next job, if there is one; tell whether there was."""
+        """Do the next job, if there is one and the model to do it with; tell whether there was."""
+        if not self._pipeline.embedder.is_ready:
+            # A job taken now would only use up its attempts.
+            return False
         now = self._clock()
         claim = self._store.claim_job(now=now, lease_until=now + LEASE)
         if claim is None:
@@ -78,7 +81,7 @@ class Worker:
 
     def _give_back(self, claim: Claim, error: Exception) -> None:
         now = self._clock()
-        retry_at: datetime | None = now + FIRST_RETRY * 4 ** min(claim.attempt - 1, 4)
+        retry_at: datetime | None = now + FIRST_RETRY * 4**claim.failures
         if not isinstance(error, KbError):
             log.exception("Job %d failed unexpectedly.", claim.job_id)
             reason = JobError("internal_error", "Something went wrong inside the engine; its log tells more.")

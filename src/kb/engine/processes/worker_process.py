@@ -87,10 +87,14 @@ class WorkerProcess:
 
     def _keep_alive(self) -> None:
         while not self._stopping.wait(RESTART_AFTER_SECONDS):
-            if not self.is_alive:
-                log.warning("The worker ended with %s; starting another.", self._process.returncode)
+            if self.is_alive:
+                continue
+            log.warning("The worker ended with %s; starting another.", self._process.returncode)
+            try:
                 _pipe_to(self._process).close()
                 self._process = self._start()
+            except OSError:
+                log.exception("No worker could be started; trying again.")
 
 
 def _pipe_to(process: subprocess.Popen[bytes]) -> IO[bytes]:

@@ -3,7 +3,7 @@
 Keyword scores and cosines live on scales of their own that change with every query, so each is put on a
 standard scale (mean 0, deviation 1) and the two are averaged. Ranks would be simpler (reciprocal rank
 fusion), but they throw away how much better the first is than the second: over six judged sets nDCG@10 is
-MEAN_H in the mean, against MEAN_R with ranks.
+.646 in the mean, against .572 with ranks.
 
 How much the vectors count depends on the query: in a language that the model has to spell out letter by letter
 its cosines are noise. With one weight for all, questions in twelve languages had a Recall@10 of .91 (Arabic
@@ -92,8 +92,7 @@ def standardise(scores: Sequence[float], sample: Sequence[float]) -> npt.NDArray
 def add_neighbours(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Raise each chunk by a share of how far its neighbours in the document stand above the mean.
 
-    A neighbour below the mean, or not found at all, neither helps nor harms: otherwise a document would rise
-    for no more than having many chunks.
+    A neighbour below the mean, or not found at all, neither helps nor harms.
     """
     mean = sum(c.score for c in candidates) / len(candidates) if candidates else 0.0
     gains: dict[tuple[DocumentId, int], float] = {}

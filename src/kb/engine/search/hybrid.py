@@ -13,6 +13,7 @@ What was tried and dropped (rank fusion, dense feedback, phrase and prefix boost
 """
 
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -85,10 +86,10 @@ def search(store: Store, embedder: Embedder, request: SearchRequest) -> SearchOu
     vector_weight = weigh_vectors(embedder.token_spans(query.meaning)) if vector is not None else 0.0
     candidates = _find_candidates(store, keyword.matches, vector, scope, vector_weight=vector_weight, limit=limit)
     if request.group_by is Grouping.CHUNK:
-        # Neighbours tell which part of a text is meant; between documents they would only reward length.
+        # Neighbours tell which part of a text is meant; when documents were ranked they did more harm than good.
         candidates = add_neighbours(candidates)
-    relevance = {c.chunk_id: estimate_relevance(c, keyword.best_possible) for c in candidates}
-    candidates = [c for c in candidates if relevance[c.chunk_id] >= request.min_relevance]
+    if request.min_relevance > 0:
+        candidates = [c for c in candidates if estimate_relevance(c, keyword.best_possible) >= request.min_relevance]
     if request.group_by is Grouping.DOCUMENT:
         candidates = best_of_each_document(candidates)
     page = {c.chunk_id: c for c in candidates[request.offset : request.offset + request.top]}
@@ -98,7 +99,7 @@ def search(store: Store, embedder: Embedder, request: SearchRequest) -> SearchOu
             document=found.document,
             snippet=cut_snippet(found.chunk.text, query.words),
             score=page[found.chunk.id].score,
-            relevance=relevance[found.chunk.id],
+            relevance=estimate_relevance(page[found.chunk.id], keyword.best_possible),
             keyword_score=page[found.chunk.id].keyword_score,
             cosine=page[found.chunk.id].cosine,
         )
@@ -149,5 +150,5 @@ def _suggest(store: Store, typed: str, query: ParsedQuery) -> str | None:
     for word in dict.fromkeys(query.words):
         known = store.suggest_word(word)
         if known is not None:
-            better = better.replace(word, known)
+            better = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", known, better)
     return None if better == typed else better

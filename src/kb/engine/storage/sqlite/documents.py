@@ -36,6 +36,7 @@ from kb.engine.storage.sqlite.rows import (
     to_json,
     to_text,
 )
+from kb.engine.storage.sqlite.scope import condition_on_properties
 from kb.engine.storage.sqlite.tags import add_tags, replace_all_tags
 from kb.engine.words import space_out
 
@@ -77,10 +78,6 @@ class DocumentRows:
             ids = [row[0] for row in rows]
             documents = load_documents(db, ids)
         return Page([documents[document_id] for document_id in ids], total)
-
-    def has_duplicate(self, content_hash: str, source_path: str | None, *, is_note: bool) -> bool:
-        with self._database.read() as db:
-            return find_same_document(db, content_hash, source_path, is_note=is_note)[1]
 
     def replace_note(
         self,
@@ -164,7 +161,7 @@ class DocumentRows:
                 "WHERE status IN ('queued', 'running')",
                 (to_text(now),),
             )
-            return Cleared(documents, vectors, note_bytes)
+            return Cleared(documents, vectors, bytes_freed=note_bytes)
 
     def is_original_in_use(self, original: str) -> bool:
         with self._database.read() as db:
@@ -189,20 +186,12 @@ def _load_detail(
 
 
 def _listing_condition(query: DocumentQuery) -> tuple[str, list[object]]:
-    parts, values = ["1"], list[object]()
-    for column in ("source_path", "doc_type", "format"):
-        wanted = getattr(query, column)
-        if wanted is not None:
-            parts.append(f"{column} = ?")
-            values.append(wanted)
-    for tag in query.tags:
-        parts.append("id IN (SELECT document_id FROM document_tags JOIN tags ON tags.id = tag_id WHERE name = ?)")
-        values.append(tag)
+    condition, values = condition_on_properties(query)
     if query.words is not None:
         # instr() rather than LIKE: nothing in the words is a wildcard.
-        parts.append("instr(fold(title || char(10) || filename || char(10) || COALESCE(source_path, '')), fold(?))")
+        condition += " AND instr(fold(title || char(10) || filename || char(10) || COALESCE(source_path, '')), fold(?))"
         values.append(query.words)
-    return " AND ".join(parts), values
+    return condition, values
 
 
 def find_same_document(

@@ -68,26 +68,29 @@ class JobRows:
     def add_job(self, submission: Submission, *, idempotency_key: str | None, now: datetime) -> Job:
         payload = to_json(asdict(submission))
         digest = hashlib.sha256(payload.encode()).hexdigest()
-        is_note = isinstance(submission, NoteSubmission)
+        if isinstance(submission, NoteSubmission):
+            kind, priority, original, filename = "note", 0, None, ""
+        else:
+            kind, priority, original, filename = "file", 1, submission.original, submission.filename
         with self._database.write() as db:
             if idempotency_key is not None:
                 earlier = _find_by_key(db, idempotency_key, digest)
                 if earlier is not None:
                     return earlier
             db.execute(
-                "INSERT INTO jobs (uuid, kind, status, priority, payload, original, filename, available_at, "
-                "idempotency_key, request_digest, created_at) VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO jobs (uuid, kind, status, priority, original, filename, available_at, "
+                "idempotency_key, request_digest, created_at, payload) VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     uuid.uuid4().bytes,
-                    "note" if is_note else "file",
-                    0 if is_note else 1,
-                    payload,
-                    None if isinstance(submission, NoteSubmission) else submission.original,
-                    "" if isinstance(submission, NoteSubmission) else submission.filename,
+                    kind,
+                    priority,
+                    original,
+                    filename,
                     to_text(now),
                     idempotency_key,
                     digest,
                     to_text(now),
+                    payload,
                 ),
             )
             return _load_job(db, db.last_insert_rowid())
@@ -122,13 +125,14 @@ class JobRows:
             job_id = _find_claimable(db, now)
             if job_id is None:
                 return None
-            ((attempt, kind, payload),) = fetch_all(
+            ((attempt, failures, kind, payload),) = fetch_all(
                 db,
                 "UPDATE jobs SET status = 'running', attempts = attempts + 1, lease_until = ?, "
-                "started_at = COALESCE(started_at, ?) WHERE id = ? RETURNING attempts, kind, payload",
+                "started_at = COALESCE(started_at, ?) WHERE id = ? "
+                "RETURNING attempts, attempts - attempts_before - 1, kind, payload",
                 (to_text(lease_until), to_text(now), job_id),
             )
-            return Claim(JobId(job_id), attempt, _to_submission(kind, payload))
+            return Claim(JobId(job_id), attempt, failures, _to_submission(kind, payload))
 
     def renew_claim(self, claim: Claim, progress: Progress, *, lease_until: datetime) -> None:
         with self._database.write() as db:
@@ -150,28 +154,29 @@ class JobRows:
         with self._database.write() as db:
             _require_claim(db, claim)
             same, is_duplicate = _find_same(db, document)
+            if same is not None and is_duplicate:
+                return _complete_with_duplicate(db, claim, same, document, now)
             released = None
             if same is None:
                 document_id = insert_document(db, document, text, now)
             else:
                 document_id = same
-                if is_duplicate:
-                    _join_duplicate(db, same, document, now)
-                else:
-                    released = load_document(db, same).original
-                    overwrite_document(db, same, document, text, now)
-            _complete_job(db, claim, document_id, is_duplicate=is_duplicate, now=now)
-            return Committed(document_id, is_duplicate, released)
+                released = load_document(db, same).original
+                overwrite_document(db, same, document, text, now)
+            _complete_job(db, claim, document_id, is_duplicate=False, now=now)
+            return Committed(document_id, is_duplicate=False, released_original=released)
 
     def commit_duplicate(self, claim: Claim, document: NewDocument, *, now: datetime) -> Committed | None:
+        # Most documents are new, and to see that must not make other writers wait.
+        with self._database.read() as db:
+            if not _find_same(db, document)[1]:
+                return None
         with self._database.write() as db:
             _require_claim(db, claim)
             same, is_duplicate = _find_same(db, document)
             if same is None or not is_duplicate:
                 return None
-            _join_duplicate(db, same, document, now)
-            _complete_job(db, claim, same, is_duplicate=True, now=now)
-            return Committed(same, is_duplicate=True, released_original=None)
+            return _complete_with_duplicate(db, claim, same, document, now)
 
     def fail_job(self, claim: Claim, error: JobError, *, retry_at: datetime | None, now: datetime) -> None:
         with self._database.write() as db:
@@ -240,7 +245,8 @@ def _find_by_key(db: apsw.Connection, idempotency_key: str, digest: str) -> Job 
 
 def _find_claimable(db: apsw.Connection, now: datetime) -> int | None:
     row = db.execute(
-        "SELECT id FROM jobs WHERE status IN ('queued', 'running') "
+        # Without the hint SQLite prefers another index, and reads and sorts the whole queue for each claim.
+        "SELECT id FROM jobs INDEXED BY jobs_to_do WHERE status IN ('queued', 'running') "
         "AND ((status = 'queued' AND available_at <= ?1) OR (status = 'running' AND lease_until < ?1)) "
         "ORDER BY priority, id LIMIT 1",
         (to_text(now),),
@@ -273,6 +279,15 @@ def _require_claim(db: apsw.Connection, claim: Claim) -> None:
 
 def _find_same(db: apsw.Connection, document: NewDocument) -> tuple[DocumentId | None, bool]:
     return find_same_document(db, document.content_hash, document.source_path, is_note=document.note_text is not None)
+
+
+def _complete_with_duplicate(
+    db: apsw.Connection, claim: Claim, same: DocumentId, document: NewDocument, now: datetime
+) -> Committed:
+    _join_duplicate(db, same, document, now)
+    _complete_job(db, claim, same, is_duplicate=True, now=now)
+    # A note and a file may hold the same bytes; then nothing has a use for the uploaded ones.
+    return Committed(same, is_duplicate=True, released_original=document.original)
 
 
 def _join_duplicate(db: apsw.Connection, same: DocumentId, new: NewDocument, now: datetime) -> None:

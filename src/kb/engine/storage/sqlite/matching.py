@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import apsw
 import numpy as np
@@ -53,7 +54,7 @@ class MatchingRows:
                 Match(ChunkId(chunk_id), DocumentId(document_id), ordinal, score)
                 for chunk_id, document_id, ordinal, score in found
             ]
-            return KeywordMatches(matches, _best_possible_score(db, expression) if matches else 0.0)
+            return KeywordMatches(matches, _best_possible_score(db, words, scope) if matches else 0.0)
 
     def find_by_vector(self, vector: Vector, scope: Scope, *, limit: int) -> list[Match]:
         with self._database.read() as db:
@@ -85,18 +86,21 @@ def register_query_description(connection: apsw.Connection) -> None:
     connection.register_fts5_function("describe_query", describe_query)
 
 
-def _best_possible_score(db: apsw.Connection, expression: str) -> float:
-    """The bm25 score of an imagined chunk that holds all terms of the query and little else."""
+def _best_possible_score(db: apsw.Connection, words: Sequence[str], scope: Scope) -> float:
+    """The bm25 score of an imagined chunk that holds everything sought and little else.
+
+    Words that no chunk has count too: a chunk with the other half of the query is half an answer.
+    """
+    sought = build_match_expression(words, replace(scope, excluded=()))
     description = db.execute(
-        "SELECT describe_query(chunks_fts) FROM chunks_fts WHERE chunks_fts MATCH ? LIMIT 1", (expression,)
+        "SELECT describe_query(chunks_fts) FROM chunks_fts WHERE chunks_fts MATCH ? LIMIT 1", (sought,)
     ).get
     row_count, phrases = json.loads(description)
     total = 0.0
     for terms in phrases:
         frequency = min((_count_chunks_with(db, term) for term in terms), default=0)
-        if frequency:
-            # As in FTS5: a term in more than half of all rows is worth next to nothing.
-            total += (BM25_K1 + 1) * max(math.log((row_count - frequency + 0.5) / (frequency + 0.5)), 1e-6)
+        # As in FTS5: a term in more than half of all rows is worth next to nothing.
+        total += (BM25_K1 + 1) * max(math.log((row_count - frequency + 0.5) / (frequency + 0.5)), 1e-6)
     return total
 
 

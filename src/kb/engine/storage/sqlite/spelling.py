@@ -10,7 +10,6 @@ from kb.engine.storage.sqlite.database import Database
 TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2", "categories", "L* N* Co M*"])
 # Short words are near too many others.
 SHORTEST_WORD = 4
-COLUMNS = {"title": "title", "heading": "heading", "body": "body"}
 
 
 class SpellingRows:
@@ -79,7 +78,7 @@ def _as_written(db: apsw.Connection, term: str) -> str | None:
         return None
     chunk_id, column, offset = place
     text = db.execute(
-        f"SELECT {COLUMNS[column]} FROM searchable_chunks WHERE id = ?",
+        f"SELECT {column} FROM searchable_chunks WHERE id = ?",
         (chunk_id,),
     ).get
     start, end, _ = _tokenize(db, text)[offset]

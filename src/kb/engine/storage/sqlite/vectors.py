@@ -107,15 +107,16 @@ class VectorIndex:
         sample: bytes = db.execute(f"SELECT vector {EMBEDDINGS_OF_MODEL} LIMIT 1", values).get
         rows = _allocate(count + count // 8, dimension=len(sample) // 4)
         found = db.execute(
-            f"SELECT chunks.id, document_id, ordinal, vector {EMBEDDINGS_OF_MODEL} ORDER BY chunks.id", values
+            f"SELECT chunks.id, document_id, ordinal, vector {EMBEDDINGS_OF_MODEL} ORDER BY embeddings.chunk_id", values
         )
         return _fill(rows, found)
 
     def _refresh(self, rows: VectorRows, db: apsw.Connection, document_ids: set[int]) -> VectorRows:
         found = fetch_all(
             db,
-            f"SELECT chunks.id, document_id, ordinal, vector {EMBEDDINGS_OF_MODEL} "
-            "AND chunks.document_id IN (SELECT value FROM json_each(?2)) ORDER BY chunks.id",
+            # The + keeps SQLite from walking through all vectors of the model.
+            "SELECT chunks.id, document_id, ordinal, vector FROM chunks JOIN embeddings ON chunk_id = chunks.id "
+            "WHERE document_id IN (SELECT value FROM json_each(?2)) AND +model = ?1 ORDER BY chunks.id",
             (self._model_fingerprint, json.dumps(sorted(document_ids))),
         )
         rows = _bury(rows, document_ids)

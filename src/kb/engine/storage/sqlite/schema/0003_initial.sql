@@ -19,13 +19,13 @@ CREATE TABLE documents (
     size_bytes        INTEGER NOT NULL,
     content_hash      TEXT    NOT NULL,
     original          TEXT,                       -- names a file in originals/; NULL for a note
-    note_text         TEXT,                       -- the whole text of a note; NULL for a file
     metadata          TEXT    NOT NULL DEFAULT '{}',
     processing_method TEXT    NOT NULL,
     chunk_count       INTEGER NOT NULL,
     version           INTEGER NOT NULL DEFAULT 1,
     created_at        TEXT    NOT NULL,
-    updated_at        TEXT
+    updated_at        TEXT,
+    note_text         TEXT                        -- the whole text of a note; NULL for a file. Last, since it is long
 );
 CREATE INDEX documents_by_recency ON documents (COALESCE(updated_at, created_at), id);
 CREATE INDEX documents_by_source_path ON documents (source_path) WHERE source_path IS NOT NULL;
@@ -122,7 +122,6 @@ CREATE TABLE jobs (
     kind            TEXT    NOT NULL,
     status          TEXT    NOT NULL,
     priority        INTEGER NOT NULL,             -- notes (0) overtake files (1)
-    payload         TEXT,                         -- what was submitted; NULL once it is no longer needed
     original        TEXT,
     filename        TEXT    NOT NULL,
     step            TEXT    NOT NULL DEFAULT '',
@@ -143,7 +142,8 @@ CREATE TABLE jobs (
     error_message   TEXT,
     created_at      TEXT    NOT NULL,
     started_at      TEXT,
-    finished_at     TEXT
+    finished_at     TEXT,
+    payload         TEXT                          -- what was submitted; NULL once it is no longer needed. Long, so last
 );
 CREATE INDEX jobs_to_do ON jobs (priority, id) WHERE status IN ('queued', 'running');
 CREATE INDEX jobs_by_status ON jobs (status, id);

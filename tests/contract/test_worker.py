@@ -1,0 +1,171 @@
+"""What the worker makes of jobs that do not go well."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from tests.contract.samples import NOW
+
+from kb.engine.errors import Unavailable
+from kb.engine.ingestion.pipeline import Pipeline
+from kb.engine.ingestion.worker import KEEP_FINISHED_JOBS, Worker
+from kb.engine.model import EmbeddingModel, FileSubmission, JobStatus, NoteSubmission, Vector, Vectors
+from kb.engine.originals import Originals
+from kb.engine.ports import Embedder, Store
+
+
+@dataclass
+class Clock:
+    """Stands still until somebody moves it."""
+
+    now: datetime = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@dataclass
+class MoodyEmbedder:
+    """The real model, as long as nobody says otherwise."""
+
+    working: Embedder
+    error: Exception | None = None
+    is_ready: bool = True
+    failure: str | None = None
+    model: EmbeddingModel = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.model = self.working.model
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        if self.error is not None:
+            raise self.error
+        return self.working.embed_passages(texts)
+
+    def embed_query(self, text: str) -> Vector:
+        return self.working.embed_query(text)
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        return self.working.token_spans(text)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def moody(embedder: Embedder) -> MoodyEmbedder:
+    return MoodyEmbedder(embedder)
+
+
+@pytest.fixture
+def pipeline(store: Store, moody: MoodyEmbedder, clock: Clock, tmp_path: Path) -> Pipeline:
+    return Pipeline(store, Originals(tmp_path / "originals"), moody, clock)
+
+
+def keep(originals: Originals, content: bytes) -> str:
+    with originals.receive() as incoming, originals.locked():
+        incoming.write(content)
+        name = incoming.finish()
+        originals.keep(incoming, name)
+    return name
+
+
+def a_file(original: str) -> FileSubmission:
+    return FileSubmission(original=original, filename="a.txt", format="txt", size_bytes=1)
+
+
+@pytest.mark.parametrize("error", [Unavailable("No memory."), RuntimeError("a bug")])
+def test_e24_trouble_that_may_pass_is_tried_five_times_at_growing_distances(
+    store: Store, pipeline: Pipeline, moody: MoodyEmbedder, clock: Clock, error: Exception
+) -> None:
+    job = store.add_job(NoteSubmission("text"), idempotency_key=None, now=NOW)
+    worker = Worker(pipeline)
+    moody.error = error
+
+    for wait in (1, 4, 16, 64):
+        assert worker.work_once()
+        assert store.get_job(job.id).status is JobStatus.QUEUED
+        clock.now += timedelta(seconds=wait, milliseconds=-1)
+        assert not worker.work_once()
+        clock.now += timedelta(milliseconds=1)
+    assert worker.work_once()
+
+    failed = store.get_job(job.id)
+    assert (failed.status, failed.attempts) == (JobStatus.FAILED, 5)
+    assert failed.error is not None
+    assert "a bug" not in failed.error.message
+
+
+def test_e7_a_job_retried_by_a_person_has_all_its_attempts_again(
+    store: Store, pipeline: Pipeline, moody: MoodyEmbedder, clock: Clock
+) -> None:
+    job = store.add_job(NoteSubmission("text"), idempotency_key=None, now=NOW)
+    worker = Worker(pipeline)
+    moody.error = Unavailable("No memory.")
+    for _ in range(5):
+        worker.work_once()
+        clock.now += timedelta(minutes=2)
+    assert store.get_job(job.id).status is JobStatus.FAILED
+
+    store.retry_job(job.id, now=clock.now)
+    worker.work_once()
+    clock.now += timedelta(seconds=1)
+    moody.error = None
+    worker.work_once()
+
+    assert store.get_job(job.id).status is JobStatus.COMPLETED
+
+
+def test_no_job_is_taken_while_there_is_no_model(store: Store, pipeline: Pipeline, moody: MoodyEmbedder) -> None:
+    job = store.add_job(NoteSubmission("text"), idempotency_key=None, now=NOW)
+    moody.is_ready = False
+
+    assert not Worker(pipeline).work_once()
+
+    assert store.get_job(job.id).attempts == 0
+
+
+def test_a_file_that_cannot_be_read_fails_at_once_with_its_code(store: Store, pipeline: Pipeline) -> None:
+    """I5"""
+    blank = keep(pipeline.originals, b" \n ")
+    job = store.add_job(a_file(blank), idempotency_key=None, now=NOW)
+
+    Worker(pipeline).work_once()
+
+    failed = store.get_job(job.id)
+    assert (failed.status, failed.attempts) == (JobStatus.FAILED, 1)
+    assert failed.error is not None
+    assert failed.error.code == "no_text_found"
+
+
+def test_e24_old_jobs_are_forgotten_with_what_they_kept(store: Store, pipeline: Pipeline, clock: Clock) -> None:
+    blank = keep(pipeline.originals, b" \n ")
+    store.add_job(a_file(blank), idempotency_key=None, now=NOW)
+    worker = Worker(pipeline)
+    worker.work_once()
+
+    clock.now += KEEP_FINISHED_JOBS
+    worker.forget_old_jobs()
+    assert pipeline.originals.path_of(blank).exists()
+
+    clock.now += timedelta(seconds=1)
+    worker.forget_old_jobs()
+    assert store.list_jobs(status=None, limit=1, offset=0).total == 0
+    assert not pipeline.originals.path_of(blank).exists()
+
+
+def test_e25_a_file_that_repeats_a_note_leaves_no_original_behind(store: Store, pipeline: Pipeline) -> None:
+    store.add_job(NoteSubmission("the same", source_path="/p"), idempotency_key=None, now=NOW)
+    original = keep(pipeline.originals, b"the same")
+    job = store.add_job(replace(a_file(original), source_path="/p"), idempotency_key=None, now=NOW)
+    worker = Worker(pipeline)
+
+    worker.work_once()
+    worker.work_once()
+
+    assert store.get_job(job.id).is_duplicate
+    assert not pipeline.originals.path_of(original).exists()
