@@ -27,6 +27,8 @@ The same as OpenAPI: `GET /api/openapi.json` of a running engine.
 Errors are `application/problem+json`: `type`, `title`, `status`, `detail` (for a person) and `code` (for a program,
 stable).
 
+`invalid_request` is 400 instead of 422 when the body cannot even be parsed.
+
 | Code | Status |
 |---|---|
 """

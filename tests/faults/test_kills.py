@@ -18,8 +18,7 @@ import pytest
 from tests.engine_program import EngineProgram
 
 SEED = 20261115
-NOTES = 200
-KILLS = 20
+NOTES_PER_KILL = 10
 
 
 @dataclass
@@ -41,12 +40,13 @@ def text_of(number: int, revision: int) -> str:
 
 
 class Client:
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, notes: int) -> None:
+        self.notes = notes
         self.http = httpx.Client(base_url=f"{url}/api/v1", trust_env=False, timeout=30)
         self.ledger = Ledger()
 
     def work(self) -> None:
-        for number in range(NOTES):
+        for number in range(self.notes):
             self.add(number)
             if number % 2:
                 self.rewrite(number // 2, revision=number)
@@ -88,10 +88,10 @@ class Client:
             time.sleep(0.1)
 
 
-def kill_at_random(engine: EngineProgram, chance: random.Random, client: threading.Thread) -> tuple[int, int]:
-    """Kill until there have been `KILLS`; returns how many of engine and of worker."""
+def kill_at_random(engine: EngineProgram, kills: int, chance: random.Random) -> tuple[int, int]:
+    """Returns how many kills were of the engine and how many of the worker."""
     engines = workers = 0
-    while engines + workers < KILLS:
+    while engines + workers < kills:
         time.sleep(chance.uniform(0.02, 0.5))
         if chance.random() < 0.5:
             engine.kill()
@@ -101,7 +101,6 @@ def kill_at_random(engine: EngineProgram, chance: random.Random, client: threadi
             for child in psutil.Process(engine.process.pid).children():
                 child.kill()
             workers += 1
-    client.join()
     return engines, workers
 
 
@@ -110,28 +109,31 @@ def engine(model_folder: Path, tmp_path: Path) -> EngineProgram:
     return EngineProgram(tmp_path)
 
 
-def test_twenty_kills_lose_no_acknowledged_write_and_leave_none_half_or_twice(
-    engine: EngineProgram, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("kills", [20, pytest.param(100, marks=pytest.mark.slow)])
+def test_kills_lose_no_acknowledged_write_and_leave_none_half_or_twice(
+    engine: EngineProgram, kills: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """E24, E4, E17"""
+    notes = kills * NOTES_PER_KILL
     engine.start()
-    client = Client(engine.url)
+    client = Client(engine.url, notes)
     working = threading.Thread(target=client.work)
     working.start()
 
-    engines, workers = kill_at_random(engine, random.Random(SEED), working)  # noqa: S311 - no secret
+    engines, workers = kill_at_random(engine, kills, random.Random(SEED))  # noqa: S311 - no secret
 
+    working.join()
     client.wait_until_idle()
     ledger = client.ledger
-    assert len(ledger.acknowledged) == NOTES
-    for number in range(NOTES):
+    assert len(ledger.acknowledged) == notes
+    for number in range(notes):
         job = client.insist("GET", f"/jobs/{ledger.job_of_note[number]}").json()
         assert job["status"] == "completed", job
         found = client.insist("POST", "/search", json={"query": word(number), "mode": "fts", "group_by": "document"})
         assert [hit["document_id"] for hit in found.json()["results"]] == [job["document_id"]]
         stored = client.insist("GET", f"/documents/{job['document_id']}").json()["text"]
         assert stored in {ledger.acknowledged[number]} | ledger.unanswered.get(number, set())
-    assert client.insist("GET", "/documents").json()["total"] == NOTES
+    assert client.insist("GET", "/documents").json()["total"] == notes
     assert engine.stop() == 0
     assert_base_is_consistent(engine.data_dir / "kb.sqlite")
     client.http.close()

@@ -8,7 +8,8 @@ always, key or no key.
 import hmac
 import re
 import uuid
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
@@ -57,6 +58,7 @@ class Access:
 class Refusal:
     code: str
     detail: str
+    details: Mapping[str, object] = field(default_factory=dict)
 
 
 class Guard:
@@ -88,7 +90,8 @@ class Guard:
         refusal = self._find_refusal(scope, headers)
         if refusal is not None:
             challenge = {"WWW-Authenticate": "Bearer"} if refusal.code == "unauthorized" else None
-            await problem(refusal.code, refusal.detail, headers=challenge)(scope, receive, send_with_headers)
+            answer = problem(refusal.code, refusal.detail, headers=challenge, details=refusal.details)
+            await answer(scope, receive, send_with_headers)
             return
         await self._app(scope, self._limited(headers, receive), send_with_headers)
 
@@ -130,7 +133,8 @@ class Guard:
         if LENGTH.fullmatch(length) and int(length) <= self._max_bytes(headers):
             return None
         if _is_form(headers):
-            return Refusal("file_too_large", file_too_large(self._access.max_file_bytes).message)
+            too_large = file_too_large(self._access.max_file_bytes)
+            return Refusal(too_large.code, too_large.message, too_large.details)
         return Refusal("payload_too_large", f"The largest accepted body is {MAX_JSON_BYTES} bytes.")
 
     def _max_bytes(self, headers: Headers) -> int:
