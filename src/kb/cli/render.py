@@ -132,7 +132,7 @@ def describe_progress(label: str, job: Json) -> str:
 
 def show_job(job: Json, label: str) -> None:
     if job["document_id"] is None:
-        sentence = f"Job {job['id']} is {job['status']}: {label}"
+        sentence = f"Job {job['id']} is {job['status']}: {label}" if label else f"Job {job['id']} is {job['status']}"
     elif job["duplicate"]:
         sentence = f"Document {job['document_id']} is already there: {label}"
     else:
