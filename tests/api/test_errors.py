@@ -182,14 +182,6 @@ def test_any_other_metadata_comes_back_as_it_was(api: TestClient, add_note: AddD
     assert note["metadata"] == found[0]["metadata"] == metadata
 
 
-def test_e2_json_may_be_a_hundred_levels_deep(api: TestClient, add_note: AddDocument) -> None:
-    metadata: Json = {"a": 1}
-    for _ in range(100):
-        metadata = {"a": metadata}
-
-    assert add_note("text", metadata=metadata)["metadata"] == metadata
-
-
 @pytest.mark.parametrize(
     "filters",
     [

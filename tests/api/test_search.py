@@ -281,3 +281,30 @@ def test_s4_the_longest_query_is_answered_in_time(
     answer: dict[str, Any] = search(api, query, mode=mode)
 
     assert answer["took_ms"] < 5_000
+
+
+def test_pages_of_a_long_result_fit_together(api: TestClient, add_note: AddDocument) -> None:
+    """S1: no hit twice, none left out, the same total on each page."""
+    add_note("\n\n".join(f"# Walrus {number}\n\nThe walrus number {number} rests." for number in range(260)))
+
+    pages = [
+        api.post(f"{V1}/search", json={"query": "walrus rests", "top": 50, "offset": offset}).json()
+        for offset in range(0, 450, 50)
+    ]
+
+    found_ids = [hit["chunk_id"] for page in pages for hit in page["results"]]
+    assert len(found_ids) == len(set(found_ids)) == pages[0]["total"]
+    assert len({page["total"] for page in pages}) == 1
+
+
+def test_a_long_document_does_not_keep_others_out_when_documents_are_wanted(
+    api: TestClient, add_note: AddDocument
+) -> None:
+    """S1, S3: every document that matches is there, however many chunks the first one has."""
+    add_note("\n\n".join(f"# Walrus {number}\n\nThe walrus rests." for number in range(260)))
+    others = {add_note(f"Among other things, a walrus was seen on day {day}.")["id"] for day in range(3)}
+
+    answer = api.post(f"{V1}/search", json={"query": "the walrus rests", "group_by": "document"}).json()
+
+    assert others <= {hit["document_id"] for hit in answer["results"]}
+    assert answer["total"] == 4

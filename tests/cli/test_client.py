@@ -31,7 +31,7 @@ async def add_note(client: EngineClient, text: str) -> Json:
 
 def test_there_is_a_method_for_every_route() -> None:
     """M24"""
-    named_otherwise = {"submit_job": "submit_note", "search_documents": "search"}
+    named_otherwise = {"submit_job": "submit_note"}
     paths = create_routes().openapi()["paths"]
     operations = [operation for path in paths if path.startswith("/api/v1") for operation in paths[path].values()]
     routes = [operation["operationId"] for operation in operations]
@@ -217,3 +217,26 @@ def test_this_version_and_newer_ones_are_accepted(pretend: Pretend, version: str
             await client.require_supported_engine()
 
     asyncio.run(work())
+
+
+@pytest.mark.parametrize("tag", ["..", ".", "a/b", "100%", "?x#y", "new\nline", "🦫"])
+def test_a_tag_of_any_shape_is_removed_and_nothing_else(running_engine: EngineProgram, tag: str) -> None:
+    """E16: `DELETE .../tags/..` would be `DELETE .../`, the document itself."""
+
+    async def work(client: EngineClient) -> tuple[Json, Json]:
+        note = await add_note(client, "A note with an odd tag.")
+        added = await client.add_tags(note["id"], [tag])
+        return added, await client.remove_tag(note["id"], tag)
+
+    added, removed = call(running_engine, work)
+
+    assert added["tags"] == ["first", "second", tag]
+    assert removed["tags"] == ["first", "second"]
+
+
+@pytest.mark.parametrize("odd_id", ["..", ".", "1/tags/x", "../jobs"])
+def test_an_odd_id_leads_to_no_other_route(running_engine: EngineProgram, odd_id: str) -> None:
+    with pytest.raises(httpx.HTTPStatusError) as failure:
+        call(running_engine, lambda client: client.delete_document(odd_id))
+
+    assert failure.value.response.status_code in (404, 422)

@@ -293,3 +293,13 @@ def test_a_document_without_chunks_can_be_kept_and_deleted(store: Store) -> None
     deleted = store.delete_document(document.id, expected_version=None)
 
     assert deleted.chunks_removed == 0
+
+
+def test_a_title_that_somebody_gave_survives_new_content_from_the_same_place(store: Store) -> None:
+    """E25, I7"""
+    document = add(store, file("old", title="from the file", source_path="/p"))
+    store.update_document(document.id, title="Chosen", metadata=None, expected_version=None, now=LATER)
+
+    add(store, file("new", title="from the new file", source_path="/p"), now=LATER)
+
+    assert store.get_document(document.id).title == "Chosen"

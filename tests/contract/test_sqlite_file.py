@@ -9,7 +9,7 @@ import pytest
 from tests.contract.backends import SqliteBackend
 from tests.contract.samples import LATER, LEASE, NOW, add, add_note, index, note, revision
 
-from kb.engine.model import NoteSubmission
+from kb.engine.model import EVERYWHERE, NoteSubmission
 from kb.engine.ports import Store
 
 SECRETS = ["xylophonequartz", "隠された秘密の言葉", "mnemosynevault"]
@@ -95,3 +95,17 @@ def test_the_keyword_index_passes_its_own_check_after_every_kind_of_change(store
     store.delete_document(documents[2].id, expected_version=None)
 
     SqliteBackend(folder).check_integrity()
+
+
+def test_the_index_stays_whole_when_a_long_document_goes_without_secure_delete(store: Store, folder: Path) -> None:
+    add_note(store, "the walrus stays")
+    long = add(store, note("long"), index(*[f"the otter of page {page}" for page in range(60)]))
+
+    store.delete_document(long.id, expected_version=None)
+
+    connection = apsw.Connection(str(folder / "kb.sqlite"))
+    connection.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('integrity-check', 1)")
+    assert connection.execute("SELECT v FROM chunks_fts_config WHERE k = 'secure-delete'").get == 1
+    connection.close()
+    assert store.find_by_text(["otter"], EVERYWHERE, limit=10).matches == []
+    assert len(store.find_by_text(["walrus"], EVERYWHERE, limit=10).matches) == 1

@@ -27,7 +27,8 @@ app.command()(programs.worker)
 app.command()(adding.add)
 app.command()(adding.addnote)
 app.command()(documents.updatenote)
-app.command()(searching.search)
+# -word is a part of the query, not an option.
+app.command(context_settings={"ignore_unknown_options": True})(searching.search)
 app.command()(documents.get)
 app.command()(documents.delete)
 app.command()(searching.status)
@@ -45,6 +46,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="replace")
+    if any("\udc80" <= character <= "\udcff" for character in "".join(sys.argv)):
+        sys.exit("kb: an argument is not UTF-8 text.")
     app(prog_name="kb")
 
 

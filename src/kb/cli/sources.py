@@ -27,7 +27,7 @@ def find_sources(path: str, stdin_name: str) -> Iterator[Source]:
         yield Source(stdin_name, (stdin_name, sys.stdin.buffer.read()), source_path=None, is_named=True)
     elif given.is_dir():
         yield from _find_in_folder(given)
-    elif given.exists():
+    elif given.is_file():
         yield _source_of(given, is_named=True)
     else:
         raise FileNotFoundError(path)
@@ -43,6 +43,6 @@ def _find_in_folder(folder: Path) -> Iterator[Source]:
 
 
 def _source_of(path: Path, *, is_named: bool) -> Source:
-    # A path on disk may be bytes that are no text, which cannot be sent: those become question marks.
-    absolute = str(path.absolute()).encode(errors="replace").decode()
+    # A path on disk may hold bytes that are no text, and those cannot be sent as they are.
+    absolute = os.fsencode(path.absolute()).decode(errors="backslashreplace")
     return Source(str(path), path, absolute, is_named)

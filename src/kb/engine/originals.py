@@ -62,8 +62,13 @@ class IncomingFile:
         return self._hash.hexdigest()
 
     def discard(self) -> None:
-        self._file.close()
-        self.path.unlink(missing_ok=True)
+        try:
+            self._file.close()
+        except OSError:
+            # On a full disk what is left in the buffer cannot be written; it is not wanted either.
+            log.debug("The rest of a discarded upload was not written.")
+        finally:
+            self.path.unlink(missing_ok=True)
 
 
 class Originals:

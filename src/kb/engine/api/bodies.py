@@ -15,11 +15,20 @@ from kb.engine.search.hybrid import Grouping, Mode, SearchRequest
 MAX_NOTE_CHARACTERS = 1_000_000
 MAX_QUERY_CHARACTERS = 10_000
 MAX_METADATA_BYTES = 65_536
+# Readers of JSON give up at some depth, and what is stored must be readable by all of them.
+MAX_METADATA_DEPTH = 32
 CONFIRMATION_PHRASE = "DELETE ALL"
+
+
+def _is_deeper_than(depth: int, value: object) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return depth < 0 or any(_is_deeper_than(depth - 1, one) for one in inner)
 
 
 def _require_storable_json(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """JSON that every reader of it can read: no NaN, no half of a surrogate pair, not too large or deep."""
+    if _is_deeper_than(MAX_METADATA_DEPTH, value):
+        raise ValueError(f"must be nested at most {MAX_METADATA_DEPTH} deep")
     try:
         size = len(json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
     except (ValueError, RecursionError) as error:

@@ -76,8 +76,8 @@ def _check_health(engine: Engine, statistics: Statistics) -> dict[str, Any]:
 
 
 @health_router.get("/health/live")
-def is_live() -> dict[str, str]:
-    """The process answers."""
+async def is_live() -> dict[str, str]:
+    """The process answers, even with all its threads at work."""
     return {"status": "live"}
 
 

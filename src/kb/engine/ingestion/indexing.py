@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 
 from kb.engine.ingestion.chunking import split_into_passages
-from kb.engine.model import IndexedChunk, IndexedText, Passage, Section, Vectors
+from kb.engine.model import IndexedChunk, IndexedText, Passage, Progress, Section, Vectors
 from kb.engine.ports import Embedder
 
 # The model sees title and heading in front of each chunk's text; this much of its window is theirs.
@@ -14,7 +14,12 @@ SPECIAL_TOKENS = 2
 # Enough to sort by length, few enough to report progress and notice a cancellation about every second.
 PASSAGES_PER_STEP = 32
 
-OnProgress = Callable[[int, int], None]
+Report = Callable[[Progress], None]
+"""Told of each step; raises `ClaimLost` when the job is no longer ours."""
+
+
+def ignore_progress(progress: Progress) -> None:
+    """For work that nobody watches and nobody can cancel."""
 
 
 def chunk_tokens(embedder: Embedder) -> int:
@@ -23,16 +28,18 @@ def chunk_tokens(embedder: Embedder) -> int:
 
 
 def index_text(
-    sections: Sequence[Section],
-    title: str,
-    embedder: Embedder,
-    on_progress: OnProgress = lambda done, total: None,
+    sections: Sequence[Section], title: str, embedder: Embedder, report: Report = ignore_progress
 ) -> IndexedText:
-    """Split and embed; `on_progress(chunks done, chunks in all)` is called between steps and may raise."""
-    passages = split_into_passages(sections, embedder.token_spans, max_tokens=chunk_tokens(embedder))
+    def watched_spans(text: str) -> list[tuple[int, int]]:
+        report(Progress("Splitting into chunks", 1, 3, "Splitting the text into chunks"))
+        return embedder.token_spans(text)
+
+    passages = split_into_passages(sections, watched_spans, max_tokens=chunk_tokens(embedder))
+    total = len(passages)
     vectors: list[Vectors] = []
-    for start in range(0, len(passages), PASSAGES_PER_STEP):
-        on_progress(start, len(passages))
+    for start in range(0, total, PASSAGES_PER_STEP):
+        message = f"Embedding chunk {start + 1} of {total}"
+        report(Progress("Generating embeddings", 1 + start, 2 + total, message))
         step = passages[start : start + PASSAGES_PER_STEP]
         vectors.append(embedder.embed_passages([_in_context(p, title, embedder) for p in step]))
     chunks = [IndexedChunk(p, vector) for p, vector in zip(passages, chain.from_iterable(vectors), strict=True)]

@@ -6,8 +6,9 @@ from datetime import datetime
 
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction import extract
-from kb.engine.ingestion.indexing import index_text
+from kb.engine.ingestion.indexing import Report, index_text
 from kb.engine.ingestion.note_text import describe_note, sections_of_note
+from kb.engine.ingestion.titles import shorten
 from kb.engine.model import (
     Claim,
     Committed,
@@ -21,8 +22,8 @@ from kb.engine.model import (
 from kb.engine.originals import Originals
 from kb.engine.ports import Embedder, Store
 
-Report = Callable[[Progress], None]
-"""Told of each step; raises `ClaimLost` when the job is no longer ours."""
+# As long as one that a caller may give.
+MAX_TITLE_CHARACTERS = 500
 
 
 @dataclass(frozen=True)
@@ -45,14 +46,7 @@ class Pipeline:
     def _ingest(self, claim: Claim, document: NewDocument, report: Report) -> Committed:
         report(Progress("Extracting text", 0, 2, f"Reading {document.filename}"))
         document, sections = self._read(document, claim.submission)
-        text = index_text(
-            sections,
-            document.title,
-            self.embedder,
-            lambda done, total: report(
-                Progress("Generating embeddings", 1 + done, 2 + total, f"Embedding chunk {done + 1} of {total}")
-            ),
-        )
+        text = index_text(sections, document.title, self.embedder, report)
         total = len(text.chunks)
         if total == 0:
             raise Unreadable("no_text_found", "There is no text in it that could be searched.")
@@ -66,7 +60,7 @@ class Pipeline:
         extracted = extract(submission.format, self.originals.path_of(submission.original))
         document = replace(
             document,
-            title=submission.title or extracted.title or submission.filename,
+            title=submission.title or shorten(extracted.title or submission.filename, MAX_TITLE_CHARACTERS),
             metadata={**extracted.metadata, **submission.metadata},
             processing_method=extracted.processing_method,
         )

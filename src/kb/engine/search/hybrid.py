@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from kb.engine.errors import Unavailable
-from kb.engine.model import EVERYWHERE, Chunk, Document, KeywordMatches, Match, Scope, Vector
+from kb.engine.model import EVERYWHERE, Chunk, Document, Match, Scope, Vector
 from kb.engine.ports import Embedder, Store
 from kb.engine.search.fusion import Candidate, add_neighbours, best_of_each_document, fuse, weigh_vectors
 from kb.engine.search.query import ParsedQuery, parse_query
@@ -28,8 +28,11 @@ from kb.engine.search.snippets import cut_snippet
 
 log = logging.getLogger(__name__)
 
-# Longer lists cost time and, measured, bring nothing into the first ten.
+# Longer lists cost time and bring nothing into the first ten. The number must not depend on the page that is asked
+# for, or pages would not fit together: what is beyond the candidates is beyond the search.
 CANDIDATES = 200
+# Where documents are wanted and a long one fills the list with its chunks, a longer list is asked for.
+WIDER = (1_000, 5_000, 25_000)
 # A question of many words is no place to look for one misspelt word.
 MAX_WORDS_TO_SPELL = 8
 
@@ -78,34 +81,42 @@ class SearchOutcome:
 def search(store: Store, embedder: Embedder, request: SearchRequest) -> SearchOutcome:
     query = parse_query(request.query)
     scope = replace(request.scope, required=query.required, excluded=query.excluded)
-    limit = max(CANDIDATES, request.offset + request.top)
-    keyword = KeywordMatches([], 0.0)
-    if request.mode is not Mode.VECTOR:
-        keyword = store.find_by_text(query.words, scope, limit=limit)
     vector, is_degraded = _embed(embedder, query, request.mode)
     vector_weight = weigh_vectors(embedder.token_spans(query.meaning)) if vector is not None else 0.0
-    candidates = _find_candidates(store, keyword.matches, vector, scope, vector_weight=vector_weight, limit=limit)
-    if request.group_by is Grouping.CHUNK:
-        # Neighbours tell which part of a text is meant; when documents were ranked they did more harm than good.
-        candidates = add_neighbours(candidates)
+    words = () if request.mode is Mode.VECTOR else query.words
+    for limit in (CANDIDATES, *WIDER):
+        keyword = store.find_by_text(words, scope, limit=limit)
+        near = [] if vector is None else store.find_by_vector(vector, scope, limit=limit)
+        candidates = _merge(store, keyword.matches, near, vector, vector_weight=vector_weight, limit=limit)
+        if request.group_by is Grouping.DOCUMENT:
+            candidates = best_of_each_document(candidates)
+        else:
+            # Neighbours tell which part of a text is meant; when documents were ranked they did more harm than good.
+            candidates = add_neighbours(candidates)
+        is_all = max(len(keyword.matches), len(near)) < limit
+        if is_all or request.group_by is Grouping.CHUNK or len(candidates) >= request.offset + request.top:
+            break
     if request.min_relevance > 0:
         candidates = [c for c in candidates if estimate_relevance(c, keyword.best_possible) >= request.min_relevance]
-    if request.group_by is Grouping.DOCUMENT:
-        candidates = best_of_each_document(candidates)
-    page = {c.chunk_id: c for c in candidates[request.offset : request.offset + request.top]}
-    hits = [
+    page = candidates[request.offset : request.offset + request.top]
+    hits = _load_hits(store, page, query, keyword.best_possible)
+    return SearchOutcome(hits, len(candidates), is_degraded, _suggest(store, request.query, query))
+
+
+def _load_hits(store: Store, page: Sequence[Candidate], query: ParsedQuery, best_possible: float) -> list[Hit]:
+    candidate_of = {candidate.chunk_id: candidate for candidate in page}
+    return [
         Hit(
             chunk=found.chunk,
             document=found.document,
             snippet=cut_snippet(found.chunk.text, query.words),
-            score=page[found.chunk.id].score,
-            relevance=estimate_relevance(page[found.chunk.id], keyword.best_possible),
-            keyword_score=page[found.chunk.id].keyword_score,
-            cosine=page[found.chunk.id].cosine,
+            score=candidate_of[found.chunk.id].score,
+            relevance=estimate_relevance(candidate_of[found.chunk.id], best_possible),
+            keyword_score=candidate_of[found.chunk.id].keyword_score,
+            cosine=candidate_of[found.chunk.id].cosine,
         )
-        for found in store.load_chunks(list(page))
+        for found in store.load_chunks(list(candidate_of))
     ]
-    return SearchOutcome(hits, len(candidates), is_degraded, _suggest(store, request.query, query))
 
 
 def _embed(embedder: Embedder, query: ParsedQuery, mode: Mode) -> tuple[Vector | None, bool]:
@@ -123,18 +134,18 @@ def _embed(embedder: Embedder, query: ParsedQuery, mode: Mode) -> tuple[Vector |
         return None, True
 
 
-def _find_candidates(
+def _merge(
     store: Store,
     keyword: Sequence[Match],
+    near: Sequence[Match],
     vector: Vector | None,
-    scope: Scope,
     *,
     vector_weight: float,
     limit: int,
 ) -> list[Candidate]:
-    if vector is None:
+    """One ranking of both lists; of one of them alone, if the other is empty."""
+    if vector is None or not near:
         return [Candidate(m.chunk_id, m.document_id, m.ordinal, m.score, None, m.score) for m in keyword]
-    near = store.find_by_vector(vector, scope, limit=limit)
     if not keyword:
         return [Candidate(m.chunk_id, m.document_id, m.ordinal, None, m.score, m.score) for m in near]
     only_by_keyword = {match.chunk_id for match in keyword} - {match.chunk_id for match in near}

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 _BLOCK = re.compile(r"\A---[ \t]*\n(?P<lines>.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _PAIR = re.compile(r"(?P<key>[^\W\d][\w.-]*):(?:[ \t]+(?P<value>.*))?")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(?P<value>.*)")
+# Longer than any that a person writes; what it says is kept with the document, and shown with every hit.
+_LONGEST_BLOCK = 10_000
 _NOT_PLAIN = tuple("|>{&*!%@`")
 
 
@@ -23,7 +25,7 @@ class FrontMatter:
 
 def parse_front_matter(text: str) -> FrontMatter | None:
     """None if there is no such block, or it says more than this module understands."""
-    block = _BLOCK.match(text)
+    block = _BLOCK.match(text, 0, _LONGEST_BLOCK)
     pairs = _parse_pairs(block["lines"]) if block else None
     if not block or not pairs:
         return None

@@ -67,7 +67,7 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[apsw.Connection]:
         """A transaction: committed, and safely on disk, when the block ends; undone if it raises."""
-        with self._write_lock, translated_errors():
+        with self._turn_to_write(), translated_errors():
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
@@ -77,6 +77,16 @@ class Database:
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def _turn_to_write(self) -> Iterator[None]:
+        """Bounded like the wait for other processes: who waits holds a thread that searches could use."""
+        if not self._write_lock.acquire(timeout=BUSY_TIMEOUT_MS / 1000):
+            raise Unavailable("The base is busy with another write. Try again shortly.")
+        try:
+            yield
+        finally:
+            self._write_lock.release()
 
     @contextmanager
     def read(self) -> Iterator[apsw.Connection]:
