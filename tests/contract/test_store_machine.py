@@ -40,6 +40,7 @@ class Expected:
     title: str
     tags: list[str]
     chunks: list[str]
+    title_is_given: bool = False
 
     def add_tags(self, tags: list[str]) -> None:
         self.tags += [tag for tag in tags if tag not in self.tags]
@@ -103,6 +104,8 @@ class StoreMachine(RuleBasedStateMachine):
                 expected = former
             else:
                 expected.tags = former.tags
+                if former.title_is_given:
+                    expected.title, expected.title_is_given = former.title, True
         expected.add_tags(list(new.tags))
         self.documents[committed.document_id] = expected
         self.used_ids.add(committed.document_id)
@@ -126,7 +129,9 @@ class StoreMachine(RuleBasedStateMachine):
 
         self.store.update_document(document_id, title=title, metadata=None, expected_version=None, now=LATER)
 
-        self.documents[document_id].title = title
+        expected = self.documents[document_id]
+        expected.title_is_given |= expected.title != title
+        expected.title = title
 
     @precondition(lambda self: any(d.is_note for d in self.documents.values()))
     @rule(data=st.data(), chunks=chunk_texts, title=words)
@@ -140,6 +145,7 @@ class StoreMachine(RuleBasedStateMachine):
 
         expected = self.documents[document_id]
         expected.content, expected.title, expected.chunks = content, title, chunks
+        expected.title_is_given = False
 
     @precondition(lambda self: self.documents)
     @rule(data=st.data())

@@ -3,7 +3,7 @@
 import fcntl
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -77,11 +77,8 @@ def open_parts(options: EngineOptions) -> Iterator[Engine]:
     embedder = LoadingEmbedder(
         model, lambda: open_embedder(options.model_folder, options.graph_dir, threads=options.threads)
     )
-    store = open_store(options.data_dir, model_fingerprint=model.fingerprint)
-    try:
+    with closing(embedder), closing(open_store(options.data_dir, model_fingerprint=model.fingerprint)) as store:
         yield Engine(store, Originals(options.data_dir / "originals"), embedder, options)
-    finally:
-        store.close()
 
 
 @contextmanager

@@ -27,7 +27,14 @@ class LoadingEmbedder:
         self._embedder: Embedder | None = None
         self._failure: str | None = None
         self._was_tried = threading.Event()
-        threading.Thread(target=self._load, name="load-model", daemon=True).start()
+        self._is_closed = threading.Event()
+        self._loading = threading.Thread(target=self._load, name="load-model", daemon=True)
+        self._loading.start()
+
+    def close(self) -> None:
+        """Wait for an attempt under way: a process that ends in the middle of one crashes in the runtime."""
+        self._is_closed.set()
+        self._loading.join()
 
     @property
     def model(self) -> EmbeddingModel:
@@ -52,7 +59,7 @@ class LoadingEmbedder:
         return self._opened().token_spans(text)
 
     def _load(self) -> None:
-        while self._embedder is None:
+        while self._embedder is None and not self._is_closed.is_set():
             try:
                 self._embedder = self._open()
             except Exception as error:
@@ -61,7 +68,7 @@ class LoadingEmbedder:
                 self._failure = str(error) if is_for_people else "The model could not be loaded; the log says why."
             self._was_tried.set()
             if self._embedder is None:
-                threading.Event().wait(TRY_AGAIN_AFTER_SECONDS)
+                self._is_closed.wait(TRY_AGAIN_AFTER_SECONDS)
 
     def _opened(self) -> Embedder:
         if not self._was_tried.wait(LONGEST_WAIT_SECONDS):
