@@ -9,6 +9,8 @@ that no document can move the cursor or rename the window.
 
 import json
 import re
+import shutil
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -97,7 +99,9 @@ def show_running(url: str, settings: "EngineSettings") -> None:
     told = [f"export KB_ENGINE_URL={reachable}"] if reachable != "http://127.0.0.1:8000" else []
     if settings.api_key.get_secret_value():
         told.append("export KB_API_KEY=...   (the same key)")
-    commands = ['kb addnote "The spare key is under the flower pot"', 'kb search "where is the key"']
+    # Started from a project's own environment, it is not found by its bare name.
+    kb = "kb" if shutil.which("kb") else sys.argv[0]
+    commands = [f'{kb} addnote "The spare key is under the flower pot"', f'{kb} search "where is the key"']
     lines = [
         f"kb {VERSION} is running. Ctrl-C stops it.",
         "",
