@@ -31,7 +31,7 @@ def index_text(
     sections: Sequence[Section], title: str, embedder: Embedder, report: Report = ignore_progress
 ) -> IndexedText:
     def watched_spans(text: str) -> list[tuple[int, int]]:
-        report(Progress("Splitting into chunks", 1, 3, "Splitting the text into chunks"))
+        report(Progress("Splitting into chunks", 0, 2, "Splitting the text into chunks"))
         return embedder.token_spans(text)
 
     passages = split_into_passages(sections, watched_spans, max_tokens=chunk_tokens(embedder))
