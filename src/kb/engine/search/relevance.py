@@ -30,9 +30,9 @@ class Curve:
 # Fitted by `python -m evaluation.calibrate` to the first 20 hits of 5,270 queries of six sets. Of those hits 7 in
 # 100 were judged relevant; of the hits of hybrid search with a relevance of at least .3, .5 and .7 it was 11, 18
 # and 28 in 100, and they held 91, 67 and 40 in 100 of all that were.
-BOTH = Curve(-2.93, cosine=2.36, share=6.94)
-KEYWORD_ONLY = Curve(-2.37, cosine=0.0, share=8.88)
-VECTOR_ONLY = Curve(-3.14, cosine=5.65, share=0.0)
+BOTH = Curve(-2.96, cosine=2.39, share=6.93)
+KEYWORD_ONLY = Curve(-2.37, cosine=0.0, share=8.86)
+VECTOR_ONLY = Curve(-3.07, cosine=5.50, share=0.0)
 
 
 def estimate_relevance(candidate: Candidate, best_possible_keyword_score: float) -> float:
