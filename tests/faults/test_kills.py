@@ -8,6 +8,7 @@ import random
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -79,7 +80,7 @@ class Client:
             time.sleep(0.02)
 
     def wait_until_idle(self) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 60 + self.notes
         while True:
             queue = self.insist("GET", "/status").json()["queue"]
             if queue["queued"] == queue["running"] == 0:
@@ -105,8 +106,12 @@ def kill_at_random(engine: EngineProgram, kills: int, chance: random.Random) -> 
 
 
 @pytest.fixture
-def engine(model_folder: Path, tmp_path: Path) -> EngineProgram:
-    return EngineProgram(tmp_path)
+def engine(model_folder: Path, tmp_path: Path) -> Iterator[EngineProgram]:
+    program = EngineProgram(tmp_path)
+    program.start()
+    yield program
+    if program.process.poll() is None:
+        program.kill()
 
 
 @pytest.mark.parametrize("kills", [20, pytest.param(100, marks=pytest.mark.slow)])
@@ -115,7 +120,6 @@ def test_kills_lose_no_acknowledged_write_and_leave_none_half_or_twice(
 ) -> None:
     """E24, E4, E17"""
     notes = kills * NOTES_PER_KILL
-    engine.start()
     client = Client(engine.url, notes)
     working = threading.Thread(target=client.work)
     working.start()
