@@ -384,3 +384,14 @@ def test_the_best_possible_keyword_score_is_above_what_is_reached(store: Store) 
     found = store.find_by_text(["walrus", "otter"], Scope(), limit=10)
 
     assert 0 < found.matches[0].score <= found.best_possible
+
+
+def test_leaving_words_out_does_not_change_what_the_rest_could_score(store: Store) -> None:
+    """S2: or a hit would seem less relevant for every word that it rightly does not have."""
+    add_note(store, "the walrus rests")
+    add_note(store, "the otter swims")
+
+    plain = store.find_by_text(["walrus"], Scope(), limit=10)
+    excluding = store.find_by_text(["walrus"], Scope(excluded=("otter",)), limit=10)
+
+    assert excluding.best_possible == plain.best_possible

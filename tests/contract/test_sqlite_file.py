@@ -11,6 +11,7 @@ from tests.contract.samples import LATER, LEASE, NOW, add, add_note, index, note
 
 from kb.engine.model import EVERYWHERE, NoteSubmission
 from kb.engine.ports import Store
+from kb.engine.storage.sqlite.jobs import CLAIMABLE
 
 SECRETS = ["xylophonequartz", "隠された秘密の言葉", "mnemosynevault"]
 
@@ -109,3 +110,14 @@ def test_the_index_stays_whole_when_a_long_document_goes_without_secure_delete(s
     connection.close()
     assert store.find_by_text(["otter"], EVERYWHERE, limit=10).matches == []
     assert len(store.find_by_text(["walrus"], EVERYWHERE, limit=10).matches) == 1
+
+
+def test_claiming_a_job_reads_the_queue_in_its_order_and_does_not_sort_it(store: Store, folder: Path) -> None:
+    """What a claim costs must not grow with the queue."""
+    connection = apsw.Connection(str(folder / "kb.sqlite"))
+
+    plan = str(connection.execute(f"EXPLAIN QUERY PLAN {CLAIMABLE}", ("now",)).fetchall())
+
+    connection.close()
+    assert "jobs_to_do" in plan
+    assert "TEMP B-TREE" not in plan

@@ -1,4 +1,3 @@
-import re
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
@@ -6,13 +5,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 NAMES_THAT_SAY_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc"}
 
-# In pieces, so that this file does not name them itself.
-REGISTRY_HOSTS = [".".join(parts) for parts in (("pypi", "org"), ("pythonhosted", "org"), ("npmjs", "org"))]
-MACHINE_FOLDERS = ["/".join(("", *parts, "")) for parts in (("work",), ("root",), ("tmp", "lab"), ("opt", "pypi"))]
-# A folder of this machine begins where no other path is being continued.
-BOUND_TO_A_PLACE = re.compile(
-    "|".join([*map(re.escape, REGISTRY_HOSTS), *(rf"(?<![\w.~-]){folder}" for folder in MACHINE_FOLDERS)])
-)
+# Where this copy lies and who works on it: true of one machine only.
+MACHINE_FOLDERS = (f"{ROOT}/", f"{Path.home()}/")
 
 
 def repository_files(folder: Path = ROOT) -> Iterator[Path]:
@@ -50,9 +44,16 @@ def test_every_folder_with_modules_under_src_is_a_package() -> None:
     assert not missing, f"These want an __init__.py: {missing}"
 
 
-def test_no_text_is_bound_to_one_machine_or_one_registry() -> None:
+def test_no_text_names_a_folder_of_this_machine() -> None:
     lines = [(path, number, line) for path, text in texts() for number, line in enumerate(text.splitlines(), start=1)]
 
-    bound = [f"{path}:{number}" for path, number, line in lines if BOUND_TO_A_PLACE.search(line)]
+    bound = [f"{path}:{number}" for path, number, line in lines if any(folder in line for folder in MACHINE_FOLDERS)]
 
-    assert not bound, f"These name a registry's host or a folder of one machine: {bound}"
+    assert not bound, f"These name a folder that no other machine has: {bound}"
+
+
+def test_the_lock_says_what_to_install_and_not_from_where() -> None:
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+
+    assert "://" not in lock
+    assert "--index-url" not in lock

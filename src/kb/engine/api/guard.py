@@ -23,7 +23,7 @@ API_PREFIX = "/api/"
 READING_POSTS = frozenset({"/api/v1/search"})
 READING_METHODS = frozenset({"GET", "HEAD"})
 
-# A note of 1,000,000 characters, each written as \uXXXX\uXXXX, is 12 MB.
+# A note of 1,000,000 characters, each escaped as a pair of surrogates (twelve bytes), is 12 MB.
 MAX_JSON_BYTES = 16 * 1024 * 1024
 # What the form around an uploaded file may add to it.
 MAX_FORM_BYTES = 2 * 1024 * 1024

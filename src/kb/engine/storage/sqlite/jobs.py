@@ -52,6 +52,13 @@ from kb.engine.storage.sqlite.tags import add_tags
 
 MAX_ATTEMPTS = 5
 
+# Without the hint SQLite prefers another index, and reads and sorts the whole queue for each claim.
+CLAIMABLE = (
+    "SELECT id FROM jobs INDEXED BY jobs_to_do WHERE status IN ('queued', 'running') "
+    "AND ((status = 'queued' AND available_at <= ?1) OR (status = 'running' AND lease_until < ?1)) "
+    "ORDER BY priority, id LIMIT 1"
+)
+
 # The name of a note comes from its text, so it is the document's to keep, and gone when that is.
 JOB_FILENAME = "COALESCE((SELECT d.filename FROM documents AS d WHERE d.id = jobs.document_id), jobs.filename)"
 JOB_COLUMNS = (
@@ -244,14 +251,8 @@ def _find_by_key(db: apsw.Connection, idempotency_key: str, digest: str) -> Job 
 
 
 def _find_claimable(db: apsw.Connection, now: datetime) -> int | None:
-    row = db.execute(
-        # Without the hint SQLite prefers another index, and reads and sorts the whole queue for each claim.
-        "SELECT id FROM jobs INDEXED BY jobs_to_do WHERE status IN ('queued', 'running') "
-        "AND ((status = 'queued' AND available_at <= ?1) OR (status = 'running' AND lease_until < ?1)) "
-        "ORDER BY priority, id LIMIT 1",
-        (to_text(now),),
-    ).fetchone()
-    return None if row is None else row[0]
+    found: int | None = db.execute(CLAIMABLE, (to_text(now),)).get
+    return found
 
 
 def _give_up_hopeless_jobs(db: apsw.Connection, now: datetime) -> None:
