@@ -16,7 +16,7 @@ REFERENCE = Path(__file__).parent / "reference"
 _SETTINGS_HEAD = """\
 # Settings
 
-<!-- Made by `make docs` from src/kb/settings.py: change it there. -->
+<!-- Made by `make docs` from src/kb/settings/programs.py: change it there. -->
 
 Everything works with none of these set. A value comes from a flag of the command, else from the environment,
 else from the file `kb.toml` in the config directory (`~/.config/kb` on Linux), else it is the default.

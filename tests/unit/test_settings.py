@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from kb import settings
-from kb.settings import ClientSettings, EngineSettings, SettingsError
+from kb.settings import ClientSettings, EngineSettings, McpSettings, SettingsError
 
 
 def read_engine(
@@ -16,6 +16,10 @@ def read_engine(
 
 def read_client(config_folder: Path, environ: Mapping[str, str] = {}) -> ClientSettings:
     return settings.read_settings(ClientSettings, {}, environ, config_folder)
+
+
+def read_mcp(config_folder: Path, environ: Mapping[str, str] = {}, flags: Mapping[str, object] = {}) -> McpSettings:
+    return settings.read_settings(McpSettings, flags, environ, config_folder)
 
 
 def write_config(folder: Path, text: str) -> None:
@@ -168,7 +172,7 @@ def test_listening_for_other_machines_without_a_key_is_refused(tmp_path: Path, h
     engine = read_engine(tmp_path, {"KB_HOST": host})
 
     with pytest.raises(SettingsError, match=r"KB_API_KEY.*KB_INSECURE=true"):
-        settings.refuse_public_without_key(engine)
+        engine.refuse_public_without_key()
 
 
 @pytest.mark.parametrize(
@@ -182,7 +186,7 @@ def test_listening_for_other_machines_without_a_key_is_refused(tmp_path: Path, h
     ],
 )
 def test_listening_on_loopback_or_with_a_key_or_on_demand_is_fine(tmp_path: Path, environ: dict[str, str]) -> None:
-    settings.refuse_public_without_key(read_engine(tmp_path, environ))
+    read_engine(tmp_path, environ).refuse_public_without_key()
 
 
 def test_a_mistyped_name_is_reported_with_the_nearest_real_one(tmp_path: Path) -> None:
@@ -232,7 +236,7 @@ def test_settings_cannot_be_changed_after_they_were_read(tmp_path: Path) -> None
 def test_every_option_is_described_once_with_its_programs() -> None:
     described = {option.variable: option for option in settings.describe_options()}
 
-    assert described["KB_API_KEY"].programs == ("engine", "client")
+    assert described["KB_API_KEY"].programs == ("engine", "mcp", "client")
     assert described["KB_ALLOWED_HOSTS"].default == "`localhost,127.0.0.1,[::1]`"
     assert described["KB_INSECURE"].default == "`false`"
     assert all(option.meaning and option.allowed for option in described.values())
@@ -245,3 +249,40 @@ def test_the_programs_read_the_environment_they_run_in(tmp_path: Path, monkeypat
 
     assert settings.load_engine_settings({"port": None}).port == 8080
     assert settings.load_client_settings().engine_url == "http://engine:8000"
+
+
+def test_the_mcp_server_has_keys_names_and_an_address_of_its_own(tmp_path: Path) -> None:
+    environ = {"KB_MCP_API_KEY": "agents", "KB_API_KEY": "engines", "KB_MCP_HOST": "10.0.0.7", "KB_HOST": "10.0.0.8"}
+
+    mcp = read_mcp(tmp_path, environ)
+
+    assert (mcp.mcp_api_key.get_secret_value(), mcp.api_key.get_secret_value()) == ("agents", "engines")
+    assert mcp.accepted_hosts == mcp.accepted_origins == (*settings.LOOPBACK_NAMES, "10.0.0.7")
+    assert (mcp.mcp_port, mcp.mcp_toolsets, mcp.mcp_upload_ttl_seconds) == (3000, ("kb",), 600)
+    assert mcp.mcp_collections == ("documents", "memory", "workspace")
+
+
+def test_the_mcp_server_refuses_a_public_address_without_a_key(tmp_path: Path) -> None:
+    """M2."""
+    with pytest.raises(SettingsError, match=r"KB_MCP_HOST is 192\.0\.2\.4.*Set KB_MCP_API_KEY"):
+        read_mcp(tmp_path, {"KB_MCP_HOST": "192.0.2.4", "KB_API_KEY": "engines"}).refuse_public_without_key()
+
+    read_mcp(tmp_path, {"KB_MCP_HOST": "192.0.2.4", "KB_MCP_API_KEY": "agents"}).refuse_public_without_key()
+    read_mcp(tmp_path, {"KB_MCP_HOST": "192.0.2.4", "KB_INSECURE": "true"}).refuse_public_without_key()
+
+
+@pytest.mark.parametrize("toolsets", ["kb,kb-collections", "kb,tools", ","])
+def test_toolsets_are_known_ones_and_the_two_of_kb_exclude_each_other(tmp_path: Path, toolsets: str) -> None:
+    with pytest.raises(SettingsError, match="KB_MCP_TOOLSETS"):
+        read_mcp(tmp_path, {"KB_MCP_TOOLSETS": toolsets})
+
+
+@pytest.mark.parametrize("collections", [",", "a:b", "x" * 101])
+def test_a_collection_has_a_short_name_without_a_colon(tmp_path: Path, collections: str) -> None:
+    with pytest.raises(SettingsError, match="KB_MCP_COLLECTIONS"):
+        read_mcp(tmp_path, {"KB_MCP_COLLECTIONS": collections})
+
+
+def test_a_flag_of_the_mcp_server_is_named_as_the_user_typed_it(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match='--host is "a b"'):
+        read_mcp(tmp_path, flags={"mcp_host": "a b"})

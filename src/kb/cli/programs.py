@@ -63,11 +63,9 @@ def _serve(
     *,
     on_listening: "Callable[[str, EngineSettings], None]",
 ) -> None:
-    from kb.settings import refuse_public_without_key
-
     with ending_plainly():
         settings = _load_settings(host, port, data_dir)
-        refuse_public_without_key(settings)
+        settings.refuse_public_without_key()
         from kb.engine.api.guard import Access
         from kb.engine.processes.engine_process import serve_engine
 

@@ -1,0 +1,65 @@
+"""Every option of every program: its name, its default, what it allows and what it means.
+
+A value comes from a flag, else from the environment, else from `kb.toml` in the config directory, else from
+the default. The option `max_file_mb` is the flag `--max-file-mb`, the variable `KB_MAX_FILE_MB` and the key
+`max_file_mb`. A secret may also stand in a file of its own: `KB_API_KEY_FILE` names it.
+
+This package is the only reader of the environment. The reference page is made from `describe_options`.
+
+    programs    the options
+    options     the kinds of values they have
+    reading     where the values come from
+    folders     where things are kept by default
+"""
+
+import os
+from collections.abc import Mapping
+
+from kb.settings.folders import cache_dir, config_dir, default_data_dir, model_folder
+from kb.settings.programs import (
+    LOOPBACK_NAMES,
+    ClientSettings,
+    EngineSettings,
+    McpSettings,
+    ProgramSettings,
+    SettingsError,
+    is_loopback,
+)
+from kb.settings.reading import CONFIG_FILE, OptionDescription, describe_options, read_settings, warnings
+
+__all__ = [
+    "CONFIG_FILE",
+    "LOOPBACK_NAMES",
+    "ClientSettings",
+    "EngineSettings",
+    "McpSettings",
+    "OptionDescription",
+    "ProgramSettings",
+    "SettingsError",
+    "cache_dir",
+    "config_dir",
+    "default_data_dir",
+    "describe_options",
+    "is_loopback",
+    "load_client_settings",
+    "load_engine_settings",
+    "load_mcp_settings",
+    "model_folder",
+    "read_settings",
+    "warnings",
+]
+
+
+def load_engine_settings(flags: Mapping[str, object] = {}) -> EngineSettings:
+    """Raise `SettingsError` for a value that cannot be used; a flag that is None was not given."""
+    return read_settings(EngineSettings, flags, os.environ, config_dir())
+
+
+def load_client_settings(flags: Mapping[str, object] = {}) -> ClientSettings:
+    """As `load_engine_settings`, for the programs that call the engine."""
+    return read_settings(ClientSettings, flags, os.environ, config_dir())
+
+
+def load_mcp_settings(flags: Mapping[str, object] = {}) -> McpSettings:
+    """As `load_engine_settings`, for the MCP server."""
+    return read_settings(McpSettings, flags, os.environ, config_dir())

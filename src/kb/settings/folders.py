@@ -1,0 +1,39 @@
+"""Where kb keeps its things when nobody says otherwise."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+# Each platform's variable and, below the user's home, the folder it stands for when it is not set.
+_MAC_SUPPORT = "Library/Application Support"
+_CONFIG_HOMES = {"win32": ("APPDATA", "AppData/Roaming"), "darwin": ("XDG_CONFIG_HOME", _MAC_SUPPORT)}
+_DATA_HOMES = {"win32": ("LOCALAPPDATA", "AppData/Local"), "darwin": ("XDG_DATA_HOME", _MAC_SUPPORT)}
+
+
+def config_dir(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
+    return _own_folder(environ, *_CONFIG_HOMES.get(platform, ("XDG_CONFIG_HOME", ".config")))
+
+
+def default_data_dir(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
+    return _own_folder(environ, *_DATA_HOMES.get(platform, ("XDG_DATA_HOME", ".local/share")))
+
+
+def cache_dir(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where fetched models are kept: the same place on every platform."""
+    return _own_folder(environ, "XDG_CACHE_HOME", ".cache")
+
+
+def _own_folder(environ: Mapping[str, str], variable: str, fallback: str) -> Path:
+    # The XDG specification has a relative path ignored: it would depend on where the program was started.
+    given = Path(environ.get(variable, ""))
+    return (given if given.is_absolute() else Path.home() / fallback) / "kb"
+
+
+def model_folder(embedding_model: str, cache: Path) -> Path | None:
+    """The folder of a model named in the settings; None is the bundled one. It need not exist."""
+    if not embedding_model:
+        return None
+    given = Path(embedding_model).expanduser()
+    is_path = given.is_absolute() or embedding_model.startswith(".") or given.is_dir()
+    return given.absolute() if is_path else cache / "models" / embedding_model

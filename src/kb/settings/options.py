@@ -1,0 +1,100 @@
+"""The kinds of values that an option can have, each with the words in which it is explained."""
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+
+
+@dataclass(frozen=True)
+class Option:
+    """What the type of a field cannot say: its values in words, and its default if that is not its text."""
+
+    allowed: str
+    default: str | None = None
+
+
+def _split_list(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def _check_host(host: str) -> str:
+    bare = host.strip().removeprefix("[").removesuffix("]")
+    if ":" in bare:
+        ipaddress.IPv6Address(bare)
+    elif not re.fullmatch(r"[A-Za-z0-9._-]+", bare):
+        raise ValueError("not a host")
+    return bare
+
+
+def _check_url(url: str) -> str:
+    parts = urlsplit(url)
+    # Reading the port is what makes urlsplit check it.
+    is_usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    if not is_usable or "@" in parts.netloc or parts.query or parts.fragment:
+        raise ValueError("not an address of an engine")
+    return url.rstrip("/")
+
+
+def _check_key(key: SecretStr) -> SecretStr:
+    # It travels in an HTTP header, which carries nothing else unharmed.
+    if not re.fullmatch(r"[!-~]*", key.get_secret_value()):
+        raise ValueError("not a key")
+    return key
+
+
+Key = Annotated[
+    SecretStr,
+    AfterValidator(_check_key),
+    Option("letters, digits and punctuation, without spaces", default="empty: no key"),
+]
+Host = Annotated[str, AfterValidator(_check_host), Option("a host name or an IP address, without a port")]
+_COLLECTION_NAME = r"[^,:\s][^,:]{0,99}"
+
+
+def _check_collections(names: tuple[str, ...]) -> tuple[str, ...]:
+    if not names or not all(re.fullmatch(_COLLECTION_NAME, name) for name in names):
+        raise ValueError("not names of collections")
+    return tuple(dict.fromkeys(names))
+
+
+def _check_toolsets(names: tuple[str, ...]) -> tuple[str, ...]:
+    if not names or {"kb", "kb-collections"} <= set(names):
+        raise ValueError("not a choice of toolsets")
+    return tuple(dict.fromkeys(names))
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_split_list), Option("names separated by commas")]
+Port = Annotated[int, Field(ge=0, le=65_535), Option("a number from 1 to 65535, or 0 for any free port")]
+Megabytes = Annotated[int, Field(ge=1), Option("a whole number, 1 or more")]
+Switch = Annotated[bool, Option("true or false")]
+Url = Annotated[
+    str, AfterValidator(_check_url), Option("an http:// or https:// address without user, password or query")
+]
+DataFolder = Annotated[
+    Path,
+    AfterValidator(lambda folder: folder.expanduser().absolute()),
+    Option("a folder", default="the platform's user data directory (`~/.local/share/kb` on Linux)"),
+]
+Model = Annotated[
+    str, Option("a folder, or a name that `kb model fetch` has fetched", default="empty: all-MiniLM-L6-v2")
+]
+Toolsets = Annotated[
+    tuple[Literal["kb", "kb-collections"], ...],
+    BeforeValidator(_split_list),
+    AfterValidator(_check_toolsets),
+    Option("`kb` or `kb-collections`"),
+]
+Collections = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_split_list),
+    AfterValidator(_check_collections),
+    Option("names separated by commas, each of at most 100 characters and without a colon"),
+]
+Seconds = Annotated[int, Field(ge=1), Option("a whole number, 1 or more")]

@@ -1,0 +1,187 @@
+"""The programs and their options: name, default, allowed values and meaning. A new option goes here."""
+
+import ipaddress
+from typing import ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+
+from kb.settings.options import (
+    Collections,
+    DataFolder,
+    Host,
+    Key,
+    Megabytes,
+    Model,
+    Names,
+    Port,
+    Seconds,
+    Switch,
+    Toolsets,
+    Url,
+)
+
+BYTES_PER_MB = 1_048_576
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+
+_API_KEY_MEANING = (
+    "The key that the engine demands of every request and that its clients send. Without it the engine is "
+    "open to every program on the machine."
+)
+_INSECURE_MEANING = (
+    "Lets a program listen without a key on an address that other machines can reach. Otherwise it refuses to start."
+)
+
+
+class SettingsError(ValueError):
+    """A setting that cannot be used. The message says which one and what is allowed, and holds no secret."""
+
+
+class ProgramSettings(BaseModel):
+    model_config = ConfigDict(frozen=True, str_strip_whitespace=True, validate_default=True)
+    program: ClassVar[str]
+
+
+class EngineSettings(ProgramSettings):
+    program = "engine"
+
+    host: Host = Field("127.0.0.1", description="The address on which the engine listens.")
+    port: Port = Field(8000, description="The port on which the engine listens.")
+    data_dir: DataFolder = Field(description="Where the database and the original files are kept.")
+    api_key: Key = Field(SecretStr(""), description=_API_KEY_MEANING)
+    api_key_readonly: Key = Field(
+        SecretStr(""), description="A second key, which can only read. It needs `KB_API_KEY`."
+    )
+    allowed_hosts: Names = Field(
+        LOOPBACK_NAMES,
+        description="The names under which the engine may be called (the Host header); the address in "
+        "`KB_HOST` is always one of them.",
+    )
+    allowed_origins: Names = Field(
+        LOOPBACK_NAMES,
+        description="The hosts whose web pages may call the engine (the Origin header); the address in "
+        "`KB_HOST` is always one of them.",
+    )
+    embedding_model: Model = Field("", description="The model that turns text into vectors.")
+    max_file_mb: Megabytes = Field(100, description="The largest file that is accepted, in MB of 1,048,576 bytes.")
+    insecure: Switch = Field(default=False, description=_INSECURE_MEANING)
+
+    @model_validator(mode="after")
+    def _check_keys(self) -> Self:
+        _check_keys("KB_API_KEY", self.api_key, self.api_key_readonly)
+        return self
+
+    @property
+    def max_file_bytes(self) -> int:
+        return self.max_file_mb * BYTES_PER_MB
+
+    @property
+    def accepted_hosts(self) -> tuple[str, ...]:
+        return _with_own_address(self.allowed_hosts, self.host)
+
+    @property
+    def accepted_origins(self) -> tuple[str, ...]:
+        return _with_own_address(self.allowed_origins, self.host)
+
+    def refuse_public_without_key(self) -> None:
+        """Raise `SettingsError` if the engine would be open to other machines and nobody said that it may be."""
+        _refuse_public_without_key("KB_HOST", self.host, "KB_API_KEY", self.api_key, insecure=self.insecure)
+
+
+class McpSettings(ProgramSettings):
+    program = "mcp"
+
+    mcp_host: Host = Field("127.0.0.1", description="The address on which the MCP server listens.")
+    mcp_port: Port = Field(3000, description="The port on which the MCP server listens.")
+    mcp_api_key: Key = Field(
+        SecretStr(""),
+        description="The key that agents must present. It has nothing to do with `KB_API_KEY`, which agents never "
+        "see. Without it the server is open to every program on the machine.",
+    )
+    mcp_api_key_readonly: Key = Field(
+        SecretStr(""), description="A second key for agents, which can only read. It needs `KB_MCP_API_KEY`."
+    )
+    mcp_allowed_hosts: Names = Field(
+        LOOPBACK_NAMES,
+        description="The names under which the MCP server may be called (the Host header); the address in "
+        "`KB_MCP_HOST` is always one of them.",
+    )
+    mcp_allowed_origins: Names = Field(
+        LOOPBACK_NAMES,
+        description="The hosts whose web pages may call the MCP server (the Origin header); the address in "
+        "`KB_MCP_HOST` is always one of them.",
+    )
+    mcp_toolsets: Toolsets = Field(("kb",), description="The tools that agents are offered.")
+    mcp_collections: Collections = Field(
+        ("documents", "memory", "workspace"),
+        description="The collections that the toolset `kb-collections` knows. What is added without one goes to "
+        "`documents`, or to the first if that is not among them.",
+    )
+    mcp_upload_ttl_seconds: Seconds = Field(
+        600, description="How long after its last chunk an upload that nobody finished is removed."
+    )
+    engine_url: Url = Field("http://127.0.0.1:8000", description="Where the clients find the engine.")
+    api_key: Key = Field(SecretStr(""), description=_API_KEY_MEANING)
+    insecure: Switch = Field(default=False, description=_INSECURE_MEANING)
+
+    @model_validator(mode="after")
+    def _check_keys(self) -> Self:
+        _check_keys("KB_MCP_API_KEY", self.mcp_api_key, self.mcp_api_key_readonly)
+        return self
+
+    @property
+    def accepted_hosts(self) -> tuple[str, ...]:
+        return _with_own_address(self.mcp_allowed_hosts, self.mcp_host)
+
+    @property
+    def accepted_origins(self) -> tuple[str, ...]:
+        return _with_own_address(self.mcp_allowed_origins, self.mcp_host)
+
+    def refuse_public_without_key(self) -> None:
+        """As for the engine."""
+        _refuse_public_without_key(
+            "KB_MCP_HOST", self.mcp_host, "KB_MCP_API_KEY", self.mcp_api_key, insecure=self.insecure
+        )
+
+
+class ClientSettings(ProgramSettings):
+    program = "client"
+
+    engine_url: Url = Field("http://127.0.0.1:8000", description="Where the clients find the engine.")
+    api_key: Key = Field(SecretStr(""), description=_API_KEY_MEANING)
+
+
+PROGRAMS: tuple[type[ProgramSettings], ...] = (EngineSettings, McpSettings, ClientSettings)
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def _check_keys(variable: str, writing: SecretStr, reading: SecretStr) -> None:
+    if not reading.get_secret_value():
+        return
+    if not writing.get_secret_value():
+        raise ValueError(f"{variable}_READONLY needs {variable}: without it anyone can write. Set both.")
+    if reading == writing:
+        raise ValueError(f"{variable}_READONLY and {variable} are the same. Give each its own value.")
+
+
+def _with_own_address(names: tuple[str, ...], host: str) -> tuple[str, ...]:
+    if host in {"0.0.0.0", "::"}:  # noqa: S104  compared, not listened on
+        return names
+    own = f"[{host}]" if ":" in host else host
+    return tuple(dict.fromkeys((*names, own)))
+
+
+def _refuse_public_without_key(
+    host_variable: str, host: str, key_variable: str, key: SecretStr, *, insecure: bool
+) -> None:
+    if is_loopback(host) or key.get_secret_value() or insecure:
+        return
+    raise SettingsError(
+        f"{host_variable} is {host}, which other machines can reach, and no key is set: anyone could read "
+        f"and change everything. Set {key_variable} (or {key_variable}_FILE), or KB_INSECURE=true if you mean it."
+    )
