@@ -29,25 +29,30 @@ def own_environment(folder: Path, settings: Mapping[str, str] = {}) -> dict[str,
 
 
 class EngineProgram:
-    """Keeps its port and its data directory over restarts. Its log is in the file `log`."""
+    """Keeps its ports and its data directory over restarts. Its log is in the file `log`."""
 
     process: subprocess.Popen[str]
     url: str
+    mcp_url: str
+    """Without the path."""
 
     def __init__(self, folder: Path, settings: Mapping[str, str] = {}) -> None:
         self.data_dir = folder / "data"
         self.log = folder / "engine.log"
         self._environment = own_environment(folder, settings)
         self._port = "0"
+        self._mcp_port = "0"
 
     def start(self) -> None:
-        command = kb_command("up", "--port", self._port, "--data-dir", str(self.data_dir))
+        ports = ["--port", self._port, "--mcp-port", self._mcp_port]
+        command = kb_command("up", *ports, "--data-dir", str(self.data_dir))
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
                 command, env=self._environment, stdout=subprocess.PIPE, stderr=log, text=True
             )
-        self.url = self._read_url()
-        self._port = self.url.rpartition(":")[2]
+        self.url = self._read_url(r"(http://\S+)/api/v1")
+        self.mcp_url = self._read_url(r"(http://\S+)/mcp")
+        self._port, self._mcp_port = (url.rpartition(":")[2] for url in (self.url, self.mcp_url))
         self._wait_until_ready()
 
     def stop(self) -> int:
@@ -83,10 +88,10 @@ class EngineProgram:
             timeout=COMMAND_WITHIN_SECONDS,
         )
 
-    def _read_url(self) -> str:
+    def _read_url(self, pattern: str) -> str:
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            if found := re.search(r"(http://\S+)/api/v1", line):
+            if found := re.search(pattern, line):
                 return found[1]
         self.wait()
         raise AssertionError(f"The engine did not start:\n{self.log.read_text()}")

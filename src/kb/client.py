@@ -164,13 +164,15 @@ class EngineClient:
         top: int | None = None,
         offset: int | None = None,
         mode: str | None = None,
+        fts_only: bool | None = None,
+        vec_only: bool | None = None,
         tags: Iterable[str] = (),
         filters: Mapping[str, Any] | None = None,
         min_relevance: float | None = None,
         group_by: str | None = None,
     ) -> Json:
         limits = _given(top=top, offset=offset, min_relevance=min_relevance, group_by=group_by)
-        scope = _given(mode=mode, tags=[*tags], filters=filters)
+        scope = _given(mode=mode, fts_only=fts_only, vec_only=vec_only, tags=[*tags], filters=filters)
         return await self._call("POST", "/search", json={"query": query, **limits, **scope})
 
     async def list_documents(

@@ -140,11 +140,12 @@ def test_sizes_are_told_in_units_people_know(capsys: pytest.CaptureFixture[str],
 def test_a_person_is_told_how_to_reach_what_was_started(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     settings = read_settings(EngineSettings, {"data_dir": tmp_path, "api_key": "hidden"}, {}, tmp_path)
 
-    render.show_running("http://0.0.0.0:9000", settings)
+    render.show_running(settings, "http://0.0.0.0:9000", "http://[::]:9001")
 
     told = capsys.readouterr().out
     assert "http://127.0.0.1:9000/api/v1" in told
     assert "export KB_ENGINE_URL=http://127.0.0.1:9000" in told
+    assert "http://127.0.0.1:9001/mcp" in told
     assert "KB_API_KEY" in told
     assert "hidden" not in told
 

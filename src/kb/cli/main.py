@@ -23,6 +23,7 @@ app = typer.Typer(
 
 app.command()(programs.up)
 app.command()(programs.engine)
+app.command()(programs.mcp)
 app.command()(programs.worker)
 app.command()(adding.add)
 app.command()(adding.addnote)

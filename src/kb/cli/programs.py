@@ -1,39 +1,82 @@
-"""Commands that are programs of their own: `up`, `engine`, `worker`. They run until they are told to stop."""
+"""Commands that are programs of their own: `up`, `engine`, `mcp`, `worker`. They run until they are told to stop."""
 
 import logging
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kb.cli.exits import Exit
+from kb.cli.options import EngineUrl
+from kb.logs import log_to_stderr
 from kb.version import VERSION
 
 if TYPE_CHECKING:
     from kb.engine.wiring import EngineOptions
-    from kb.settings import EngineSettings
+    from kb.mcp.app import McpOptions
+    from kb.settings import EngineSettings, McpSettings
 
 log = logging.getLogger(__name__)
 
 Host = Annotated[str | None, typer.Option("--host", help="The address to listen on (KB_HOST).")]
 Port = Annotated[int | None, typer.Option("--port", help="The port to listen on (KB_PORT); 0 for any that is free.")]
+McpHost = Annotated[str | None, typer.Option("--host", help="The address to listen on (KB_MCP_HOST).")]
+McpPort = Annotated[
+    int | None, typer.Option("--port", help="The port to listen on (KB_MCP_PORT); 0 for any that is free.")
+]
+McpPortBesides = Annotated[
+    int | None,
+    typer.Option("--mcp-port", min=0, max=65_535, help="The port of the MCP server (KB_MCP_PORT); 0 for any."),
+]
 DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Where documents are kept (KB_DATA_DIR).")]
 
 
-def up(*, host: Host = None, port: Port = None, data_dir: DataDir = None) -> None:
-    """Start everything, for one person on one machine. Ctrl-C stops it."""
+def up(*, host: Host = None, port: Port = None, mcp_port: McpPortBesides = None, data_dir: DataDir = None) -> None:
+    """Start everything, for one person on one machine: the engine and the MCP server. Ctrl-C stops it."""
     from kb.cli import render
 
-    _serve(host, port, data_dir, on_listening=render.show_running)
+    with ending_plainly(), ExitStack() as opened:
+        settings = _load_engine_settings(host, port, data_dir)
+        if find_spec("mcp") is None:
+            render.complain(f"{render.not_installed('mcp')} Starting the engine alone.")
+            _serve_engine(settings, on_listening=lambda url: render.show_running(settings, url, None))
+            return
+        from kb.listening import listen, url_of
+        from kb.mcp.process import start_mcp
+
+        mcp_settings = _load_mcp_settings({"mcp_port": mcp_port})
+        listener = opened.enter_context(listen(mcp_settings.mcp_host, mcp_settings.mcp_port, "KB_MCP_PORT"))
+
+        def start_mcp_server(engine_url: str) -> None:
+            options = _mcp_options(mcp_settings, render.reachable(engine_url))
+            opened.callback(start_mcp(options, listener).stop)
+            render.show_running(settings, engine_url, url_of(listener))
+
+        _serve_engine(settings, on_listening=start_mcp_server, also_called="127.0.0.1")
 
 
 def engine(*, host: Host = None, port: Port = None, data_dir: DataDir = None) -> None:
     """Start the engine alone: the HTTP API with its worker."""
-    _serve(host, port, data_dir, on_listening=lambda url, settings: None)
+    with ending_plainly():
+        _serve_engine(_load_engine_settings(host, port, data_dir), on_listening=lambda url: None)
+
+
+def mcp(*, host: McpHost = None, port: McpPort = None, engine_url: EngineUrl = None) -> None:
+    """Start the MCP server alone: agents use through it an engine that runs elsewhere."""
+    with ending_plainly("mcp"):
+        _warn()
+        settings = _load_mcp_settings({"mcp_host": host, "mcp_port": port, "engine_url": engine_url})
+        from kb.listening import listen
+        from kb.mcp.process import serve_mcp
+
+        _prepare_to_serve("mcp")
+        with listen(settings.mcp_host, settings.mcp_port, "KB_MCP_PORT") as listener:
+            serve_mcp(_mcp_options(settings, settings.engine_url), listener)
 
 
 def worker(*, data_dir: DataDir = None) -> None:
@@ -45,56 +88,41 @@ def worker(*, data_dir: DataDir = None) -> None:
         woken.set()
 
     with ending_plainly():
-        settings = _load_settings(None, None, data_dir)
+        settings = _load_engine_settings(None, None, data_dir)
         from kb.engine.processes.worker_process import run_worker
 
         options = _engine_options(settings)
         for name in (signal.SIGINT, signal.SIGTERM):
             signal.signal(name, stop)
-        _log_to_stderr("worker")
+        log_to_stderr("worker")
         log.info("kb worker %s, data in %s", VERSION, settings.data_dir)
         run_worker(options, stopping, woken)
 
 
-def _serve(
-    host: str | None,
-    port: int | None,
-    data_dir: Path | None,
-    *,
-    on_listening: "Callable[[str, EngineSettings], None]",
+def _serve_engine(
+    settings: "EngineSettings", *, on_listening: Callable[[str], None], also_called: str | None = None
 ) -> None:
-    with ending_plainly():
-        settings = _load_settings(host, port, data_dir)
-        settings.refuse_public_without_key()
-        from kb.engine.api.guard import Access
-        from kb.engine.processes.engine_process import serve_engine
+    from kb.engine.api.guard import Access
+    from kb.engine.processes.engine_process import serve_engine
 
-        # As Ctrl-C does, so that a stopped container finishes what is under way too.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        _log_to_stderr("engine")
-        access = Access(
-            api_key=settings.api_key.get_secret_value(),
-            api_key_readonly=settings.api_key_readonly.get_secret_value(),
-            hosts=settings.accepted_hosts,
-            origins=settings.accepted_origins,
-            max_file_bytes=settings.max_file_bytes,
-        )
-        serve_engine(
-            _engine_options(settings),
-            access,
-            host=settings.host,
-            port=settings.port,
-            on_listening=lambda url: on_listening(url, settings),
-        )
+    _prepare_to_serve("engine")
+    access = Access(
+        api_key=settings.api_key.get_secret_value(),
+        api_key_readonly=settings.api_key_readonly.get_secret_value(),
+        hosts=(*settings.accepted_hosts, *filter(None, [also_called])),
+        origins=settings.accepted_origins,
+        max_file_bytes=settings.max_file_bytes,
+    )
+    serve_engine(_engine_options(settings), access, host=settings.host, port=settings.port, on_listening=on_listening)
 
 
-def _load_settings(host: str | None, port: int | None, data_dir: Path | None) -> "EngineSettings":
+def _load_engine_settings(host: str | None, port: int | None, data_dir: Path | None) -> "EngineSettings":
     from kb.cli import render
-    from kb.settings import SettingsError, load_engine_settings, warnings
+    from kb.settings import SettingsError, load_engine_settings
 
-    for warning in warnings():
-        render.complain(warning)
+    _warn()
     settings = load_engine_settings({"host": host, "port": port, "data_dir": data_dir})
+    settings.refuse_public_without_key()
     try:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -102,10 +130,26 @@ def _load_settings(host: str | None, port: int | None, data_dir: Path | None) ->
     return settings
 
 
-def _log_to_stderr(program: str) -> None:
-    logging.basicConfig(level=logging.INFO, format=f"%(asctime)s {program:<7} %(levelname)s %(message)s")
-    # It would say again, in its own words, what the engine says.
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+def _load_mcp_settings(flags: Mapping[str, object]) -> "McpSettings":
+    from kb.settings import load_mcp_settings
+
+    settings = load_mcp_settings(flags)
+    settings.refuse_public_without_key()
+    return settings
+
+
+def _warn() -> None:
+    from kb.cli import render
+    from kb.settings import warnings
+
+    for warning in warnings():
+        render.complain(warning)
+
+
+def _prepare_to_serve(program: str) -> None:
+    # As Ctrl-C does, so that a stopped container finishes what is under way too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    log_to_stderr(program)
 
 
 def _engine_options(settings: "EngineSettings") -> "EngineOptions":
@@ -122,22 +166,43 @@ def _engine_options(settings: "EngineSettings") -> "EngineOptions":
     )
 
 
+def _mcp_options(settings: "McpSettings", engine_url: str) -> "McpOptions":
+    from kb.mcp.app import McpOptions
+    from kb.mcp.guard import Access
+
+    access = Access(
+        api_key=settings.mcp_api_key.get_secret_value(),
+        api_key_readonly=settings.mcp_api_key_readonly.get_secret_value(),
+        hosts=settings.accepted_hosts,
+        origins=settings.accepted_origins,
+    )
+    return McpOptions(
+        engine_url=engine_url,
+        engine_key=settings.api_key.get_secret_value(),
+        toolsets=settings.mcp_toolsets,
+        collections=settings.mcp_collections,
+        upload_ttl_seconds=settings.mcp_upload_ttl_seconds,
+        access=access,
+    )
+
+
 @contextmanager
-def ending_plainly() -> Iterator[None]:
+def ending_plainly(extra: str = "engine") -> Iterator[None]:
     """What a person can put right ends the program with a sentence; Ctrl-C ends it without one."""
     from kb.cli import render
     from kb.engine.errors import KbError
+    from kb.listening import CannotListen
     from kb.settings import SettingsError
 
     try:
         yield
     except KeyboardInterrupt:
         return
-    except (SettingsError, KbError) as error:
+    except (SettingsError, CannotListen, KbError) as error:
         render.complain(str(error))
         raise typer.Exit(Exit.FAILED) from None
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "kb":
             raise
-        render.complain(render.ENGINE_NOT_INSTALLED)
+        render.complain(render.not_installed(extra))
         raise typer.Exit(Exit.FAILED) from None

@@ -28,7 +28,6 @@ Json: TypeAlias = dict[str, Any]  # Any: the engine's JSON, whose shapes its ref
 ShowProgress: TypeAlias = Callable[[str, int], None]
 """Takes what is being worked on, and how many more are done."""
 
-ENGINE_NOT_INSTALLED = "The engine is not installed here. Install it: pip install 'kb-local[engine]'"
 NO_FILES = "There are no files to add: the folder has none that are neither hidden nor empty."
 NO_TEXT = "There is no text. Give it as an argument, or give `-` and pipe it in."
 NOBODY_TO_ASK = "This deletes for good, and there is no terminal to ask on. Add --yes if you mean it."
@@ -72,6 +71,11 @@ def advise(code: str) -> str:
     return _ADVICE.get(code, "")
 
 
+def not_installed(extra: str) -> str:
+    program = {"engine": "The engine", "mcp": "The MCP server"}[extra]
+    return f"{program} is not installed here. Install it: pip install 'kb-local[{extra}]'."
+
+
 def no_such_file(error: FileNotFoundError) -> str:
     return f"There is no file or folder {error}. Nothing was added."
 
@@ -93,10 +97,15 @@ def question_before_deleting(documents: Sequence[Json]) -> str:
     return f"{listed}Delete {_count(len(documents), 'document')} for good?"
 
 
-def show_running(url: str, settings: "EngineSettings") -> None:
+def reachable(url: str) -> str:
+    """The address of a program that listens on all addresses, as seen from its own machine."""
+    return re.sub(r"//(0\.0\.0\.0|\[::\])", "//127.0.0.1", url)
+
+
+def show_running(settings: "EngineSettings", engine_url: str, mcp_url: str | None) -> None:
     """What a person needs who has just started everything."""
-    reachable = re.sub(r"//(0\.0\.0\.0|\[::\])", "//127.0.0.1", url)
-    told = [f"export KB_ENGINE_URL={reachable}"] if reachable != "http://127.0.0.1:8000" else []
+    engine_url = reachable(engine_url)
+    told = [f"export KB_ENGINE_URL={engine_url}"] if engine_url != "http://127.0.0.1:8000" else []
     if settings.api_key.get_secret_value():
         told.append("export KB_API_KEY=...   (the same key)")
     # Started from a project's own environment, it is not found by its bare name.
@@ -105,7 +114,8 @@ def show_running(url: str, settings: "EngineSettings") -> None:
     lines = [
         f"kb {VERSION} is running. Ctrl-C stops it.",
         "",
-        f"  Engine API  {reachable}/api/v1",
+        f"  Engine API  {engine_url}/api/v1",
+        *([f"  MCP server  {reachable(mcp_url)}/mcp"] if mcp_url else []),
         f"  Data        {settings.data_dir}",
         "",
         "In another terminal:",

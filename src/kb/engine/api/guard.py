@@ -1,11 +1,5 @@
-"""Who may come in: the checks that every request passes before any route sees it.
+"""Who may come in: the checks that every request passes before any route sees it."""
 
-A loopback address is no protection: any web page can send requests to it, and with DNS rebinding read the
-answers. So the names under which the engine is called (Host) and the pages that call it (Origin) are checked
-always, key or no key.
-"""
-
-import hmac
 import re
 import uuid
 from collections.abc import Mapping
@@ -16,6 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kb.engine.api.errors import file_too_large, problem
+from kb.listening import SECURITY_HEADERS, AllowedNames, is_same_key
 from kb.version import VERSION
 
 API_PREFIX = "/api/"
@@ -34,12 +29,7 @@ USABLE_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 ANSWER_HEADERS = {
     # Clients tell from it, at no cost, whether they can speak with this engine.
     "Server": f"kb/{VERSION}",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
+    **SECURITY_HEADERS,
 }
 
 
@@ -65,8 +55,7 @@ class Guard:
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
         self._access = access
-        self._hosts = {host.lower() for host in access.hosts}
-        self._origins = {origin.lower() for origin in access.origins}
+        self._names = AllowedNames(access.hosts, access.origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -96,11 +85,11 @@ class Guard:
         await self._app(scope, self._limited(headers, receive), send_with_headers)
 
     def _find_refusal(self, scope: Scope, headers: Headers) -> Refusal | None:
-        if _host_name(headers.get("host", "")) not in self._hosts:
+        if not self._names.allow_host(headers.get("host", "")):
             return Refusal("forbidden", "This Host is not allowed. Add it to KB_ALLOWED_HOSTS if it is yours.")
         is_api = scope["path"].startswith(API_PREFIX)
         origin = headers.get("origin")
-        if origin is not None and not self._is_known_origin(origin):
+        if origin is not None and not self._names.allow_origin(origin):
             return Refusal("forbidden", "This Origin is not allowed. Add it to KB_ALLOWED_ORIGINS if it is yours.")
         # A browser tells in this header what it would otherwise keep to itself on requests without an Origin.
         if is_api and origin is None and headers.get("sec-fetch-site") in ("cross-site", "same-site"):
@@ -111,18 +100,14 @@ class Guard:
                 return refusal
         return self._check_size(headers)
 
-    def _is_known_origin(self, origin: str) -> bool:
-        origin = origin.lower()
-        return origin in self._origins or _host_name(origin.partition("://")[2]) in self._origins
-
     def _check_key(self, scope: Scope, headers: Headers) -> Refusal | None:
         given = headers.getlist("authorization")
         scheme, _, key = given[0].partition(" ") if len(given) == 1 else ("", "", "")
         if scheme.lower() != "bearer":
             return Refusal("unauthorized", "Send the engine's key: Authorization: Bearer <KB_API_KEY>.")
-        if _equal(key, self._access.api_key):
+        if is_same_key(key, self._access.api_key):
             return None
-        if not self._access.api_key_readonly or not _equal(key, self._access.api_key_readonly):
+        if not self._access.api_key_readonly or not is_same_key(key, self._access.api_key_readonly):
             return Refusal("unauthorized", "This key is not the engine's KB_API_KEY.")
         if scope["method"] in READING_METHODS or scope["path"] in READING_POSTS:
             return None
@@ -160,16 +145,6 @@ class Guard:
 
 def _choose_request_id(given: str | None) -> str:
     return given if given is not None and USABLE_REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
-
-
-def _host_name(host: str) -> str:
-    """The name of a Host header without its port: `[::1]:8000` is `[::1]`."""
-    return re.sub(r":\d*$", "", host.lower())
-
-
-def _equal(given: str, secret: str) -> bool:
-    # Headers arrive as bytes, which the framework shows as Latin-1.
-    return hmac.compare_digest(given.encode("latin-1"), secret.encode())
 
 
 def _is_form(headers: Headers) -> bool:

@@ -1,0 +1,73 @@
+"""What engine and MCP server have in common as programs that listen: the socket, and who may call.
+
+A loopback address is no protection: any web page can send requests to it, and with DNS rebinding read the
+answers. So the names under which a program is called (Host) and the pages that call it (Origin) are checked
+always, key or no key.
+"""
+
+import hmac
+import re
+import socket
+from collections.abc import Iterable
+
+BACKLOG = 2048
+
+SECURITY_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class CannotListen(Exception):
+    """The address is taken or not ours. The message says what to do."""
+
+
+class AllowedNames:
+    """The hosts under which a program may be called, and those whose pages may call it."""
+
+    def __init__(self, hosts: Iterable[str], origins: Iterable[str]) -> None:
+        self._hosts = {host.lower() for host in hosts}
+        self._origins = {origin.lower() for origin in origins}
+
+    def allow_host(self, host: str) -> bool:
+        return _without_port(host) in self._hosts
+
+    def allow_origin(self, origin: str) -> bool:
+        origin = origin.lower()
+        return origin in self._origins or _without_port(origin.partition("://")[2]) in self._origins
+
+
+def is_same_key(given: str, secret: str) -> bool:
+    """Takes equally long wherever the two differ; `given` is a header as the framework shows it: Latin-1."""
+    return hmac.compare_digest(given.encode("latin-1"), secret.encode())
+
+
+def listen(host: str, port: int, port_variable: str) -> socket.socket:
+    """A socket to which clients can connect from now on. Raises `CannotListen`."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise CannotListen(
+            f"Cannot listen on {host} port {port}: {error.strerror}. "
+            f"Stop what uses it, or choose another {port_variable}."
+        ) from error
+    return listener
+
+
+def url_of(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _without_port(host: str) -> str:
+    """`[::1]:8000` is `[::1]`."""
+    return re.sub(r":\d*$", "", host.lower())

@@ -1,0 +1,108 @@
+"""The server put together: its addresses, and what stands behind them."""
+
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import anyio
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route, Router, WebSocketRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from kb.client import EngineClient, Json
+from kb.mcp.announcements import Announcements
+from kb.mcp.calling import SupportedEngine, call_tool
+from kb.mcp.exchange import Exchange
+from kb.mcp.guard import HEALTH_PATH, Access, Guard
+from kb.mcp.http import HttpEndpoint, refuse
+from kb.mcp.server import NAME, Caller, CallTool, build_server
+from kb.mcp.tools import Call, Tool
+from kb.mcp.toolsets.collections import collection_tools
+from kb.mcp.toolsets.kb import KB_TOOLS
+from kb.mcp.uploads import open_uploads
+from kb.mcp.websocket import WebSocketEndpoint
+from kb.version import VERSION
+
+PATH = "/mcp"
+# Most clients give up after a minute; what takes longer than this would be told to nobody.
+ENGINE_ANSWERS_WITHIN_SECONDS = 55.0
+
+
+@dataclass(frozen=True)
+class McpOptions:
+    engine_url: str
+    engine_key: str
+    toolsets: tuple[str, ...]
+    collections: tuple[str, ...]
+    upload_ttl_seconds: int
+    access: Access
+
+
+@dataclass(frozen=True)
+class App:
+    asgi: ASGIApp
+    announcements: Announcements
+
+
+@asynccontextmanager
+async def open_app(options: McpOptions) -> AsyncIterator[App]:
+    """The server's ASGI application and all that it needs; nothing of it is left when the block ends.
+
+    The engine need not be there: it is looked for at each call.
+    """
+    announcements = Announcements()
+    toolsets = choose_toolsets(options.toolsets, options.collections)
+    everything = tuple(tool for tools in toolsets.values() for tool in tools)
+    async with AsyncExitStack() as opened:
+        call = await opened.enter_async_context(_open_tools(options))
+        routes: list[Route | WebSocketRoute] = [Route(HEALTH_PATH, _tell_health)]
+        for path, tools in {PATH: everything, **{f"{PATH}/{name}": tools for name, tools in toolsets.items()}}.items():
+            server = build_server(tools, call, announcements.listen)
+            exchange = Exchange(server)
+            http = HttpEndpoint(server, exchange, announcements)
+            await opened.enter_async_context(http.running())
+            routes += [Route(path, http), WebSocketRoute(path, WebSocketEndpoint(exchange, announcements).serve)]
+        yield App(Guard(Router(routes, default=_refuse_path, redirect_slashes=False), options.access), announcements)
+
+
+def choose_toolsets(names: tuple[str, ...], collections: tuple[str, ...]) -> Mapping[str, tuple[Tool, ...]]:
+    known = {"kb": KB_TOOLS, "kb-collections": collection_tools(collections)}
+    return {name: known[name] for name in names}
+
+
+@asynccontextmanager
+async def _open_tools(options: McpOptions) -> AsyncIterator[CallTool]:
+    ttl = timedelta(seconds=options.upload_ttl_seconds)
+    async with (
+        EngineClient(options.engine_url, options.engine_key, timeout=ENGINE_ANSWERS_WITHIN_SECONDS) as engine,
+        open_uploads(None, ttl) as uploads,
+        anyio.create_task_group() as group,
+    ):
+        supported = SupportedEngine(engine)
+
+        def later(coroutine: Coroutine[Any, Any, None]) -> None:
+            async def run() -> None:
+                await coroutine
+
+            group.start_soon(run)
+
+        async def call(tool: Tool, arguments: Json, caller: Caller) -> Json:
+            at_hand = Call(engine, uploads, caller.name, later)
+            return await call_tool(
+                tool, arguments, at_hand, supported, engine_url=options.engine_url, can_write=caller.can_write
+            )
+
+        yield call
+        group.cancel_scope.cancel()
+
+
+async def _tell_health(request: Request) -> Response:
+    return JSONResponse({"status": "ok", "name": NAME, "version": VERSION})
+
+
+async def _refuse_path(scope: Scope, receive: Receive, send: Send) -> None:
+    told = f"There is nothing at this address. All tools are at {PATH}, those of one toolset at {PATH}/<toolset>."
+    await refuse(404, "not_found", told)(scope, receive, send)

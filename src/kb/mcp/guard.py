@@ -1,0 +1,115 @@
+"""Who may come in, over HTTP and WebSocket alike: checked before any route sees the request."""
+
+import base64
+import binascii
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from kb.listening import SECURITY_HEADERS, AllowedNames, is_same_key
+from kb.mcp.http import refuse
+from kb.mcp.server import Caller
+from kb.version import VERSION
+
+HEALTH_PATH = "/health"
+ANSWER_HEADERS = {"Server": f"kb-mcp/{VERSION}", **SECURITY_HEADERS}
+# How a web page sends the key, which cannot set headers on a WebSocket: among the protocols it offers.
+KEY_PROTOCOL = "bearer."
+
+
+@dataclass(frozen=True)
+class Access:
+    """Empty keys mean that none is needed."""
+
+    api_key: str
+    api_key_readonly: str
+    hosts: tuple[str, ...]
+    origins: tuple[str, ...]
+
+
+class Guard:
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+        self._names = AllowedNames(access.hosts, access.origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] in ("http.response.start", "websocket.http.response.start"):
+                answer = MutableHeaders(scope=message)
+                for name, value in ANSWER_HEADERS.items():
+                    answer.setdefault(name, value)
+            await send(message)
+
+        admitted = self._admit(HTTPConnection(scope))
+        if isinstance(admitted, Caller):
+            scope["kb.caller"] = admitted
+            await self._app(scope, receive, send_with_headers)
+        else:
+            # Starlette answers a WebSocket that is not accepted yet in the words of HTTP.
+            await admitted(scope, receive, send_with_headers)
+
+    def _admit(self, connection: HTTPConnection) -> Caller | Response:
+        headers = connection.headers
+        if len(headers.getlist("host")) != 1 or not self._names.allow_host(headers["host"]):
+            return refuse(
+                421, "host_not_allowed", "This Host is not allowed. Add it to KB_MCP_ALLOWED_HOSTS if it is yours."
+            )
+        origin = headers.get("origin")
+        if origin is not None and not self._names.allow_origin(origin):
+            told = "This Origin is not allowed. Add it to KB_MCP_ALLOWED_ORIGINS if it is yours."
+            return refuse(403, "origin_not_allowed", told)
+        # A browser tells in this header what it would otherwise keep to itself on requests without an Origin.
+        if origin is None and headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+            return refuse(403, "origin_not_allowed", "Pages of other sites may not call this server.")
+        if not self._access.api_key:
+            return Caller("anyone", can_write=True)
+        if connection.scope["path"] == HEALTH_PATH:
+            return Caller("nobody", can_write=False)
+        return self._recognise(_presented_keys(connection))
+
+    def _recognise(self, presented: list[str]) -> Caller | Response:
+        challenge = {"WWW-Authenticate": 'Bearer realm="kb"'}
+        if not presented:
+            told = "Send the server's key: Authorization: Bearer <KB_MCP_API_KEY>."
+            return refuse(401, "unauthorized", told, headers=challenge)
+        for key in presented:
+            if is_same_key(key, self._access.api_key):
+                return Caller("writer", can_write=True)
+            if self._access.api_key_readonly and is_same_key(key, self._access.api_key_readonly):
+                return Caller("reader", can_write=False)
+        challenge = {"WWW-Authenticate": 'Bearer realm="kb", error="invalid_token"'}
+        return refuse(401, "unauthorized", "This key is not the server's KB_MCP_API_KEY.", headers=challenge)
+
+
+def _presented_keys(connection: HTTPConnection) -> list[str]:
+    """The one key of a header; of a WebSocket without one, whatever its protocols may mean as a key."""
+    given = connection.headers.getlist("authorization")
+    if given or connection.scope["type"] != "websocket":
+        scheme, _, key = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+        return [key] if scheme.lower() == "bearer" and key else []
+    offered = [name[len(KEY_PROTOCOL) :] for name in offered_protocols(connection.headers) if is_key_protocol(name)]
+    return [key for name in offered for key in (name, _decode(name)) if key]
+
+
+def offered_protocols(headers: Headers) -> list[str]:
+    return [name.strip() for name in ",".join(headers.getlist("sec-websocket-protocol")).split(",") if name.strip()]
+
+
+def is_key_protocol(name: str) -> bool:
+    return name.lower().startswith(KEY_PROTOCOL)
+
+
+def _decode(text: str) -> str:
+    """A key may hold characters that no protocol's name can; then it is sent in base64url."""
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode("ascii")
+    except (binascii.Error, ValueError):
+        return ""

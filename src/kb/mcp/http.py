@@ -1,0 +1,222 @@
+"""Streamable HTTP: requests by POST, announcements by GET, the end of a session by DELETE.
+
+Requests of the handshake protocols (2025-11-25 and earlier) are answered here, those of later ones by the SDK,
+which alone knows their rules for headers. A request is answered as JSON; only one that asks for progress gets
+a stream of events, if its sender can read one.
+"""
+
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.types import INVALID_REQUEST, JSONRPCNotification, JSONRPCRequest
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from pydantic_core import to_json
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from kb.client import Json
+from kb.mcp.announcements import Announcements
+from kb.mcp.errors import SERVER_ERROR, error_message
+from kb.mcp.exchange import DEFAULT_VERSION, Exchange, Malformed, is_modern, parse_message, progress_token_of
+from kb.mcp.naming import with_named_errors
+from kb.mcp.server import KnowledgeServer
+
+# A note of 1,000,000 characters, each escaped as a pair of surrogates (twelve bytes), is 12 MB.
+MAX_BODY_BYTES = 16 * 1024 * 1024
+# Proxies close a connection on which nothing moves, most of them after a minute.
+PING_SECONDS = 15.0
+# Enough to tell the clients of a day that theirs has ended; forgetting one only means to answer it again.
+ENDED_SESSIONS_KEPT = 10_000
+
+SESSION = "mcp-session-id"
+VERSION = "mcp-protocol-version"
+STREAM_HEADERS = {
+    "Content-Type": "text/event-stream",
+    "Cache-Control": "no-cache, no-transform",
+    "X-Accel-Buffering": "no",
+}
+
+
+class HttpEndpoint:
+    """One address of the server, with the tools of one `KnowledgeServer`."""
+
+    def __init__(self, server: KnowledgeServer, exchange: Exchange, announcements: Announcements) -> None:
+        self._exchange = exchange
+        self._announcements = announcements
+        self._ended: dict[str, None] = {}
+        self._modern, self._modern_json = (
+            StreamableHTTPSessionManager(
+                server, json_response=only_json, stateless=True, max_request_body_size=MAX_BODY_BYTES
+            )
+            for only_json in (False, True)
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with self._modern.run(), self._modern_json.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        match request.method:
+            case "POST":
+                await self._post(request, send)
+            case "GET" if _accepts_events(request.headers, by_default=False):
+                await self._announce(request, send)
+            case "DELETE":
+                await self._end_session(request)(scope, receive, send)
+            case _:
+                told = "Send messages by POST; GET is for a stream of events (Accept: text/event-stream)."
+                allow = {"Allow": "GET, POST, DELETE"}
+                await refuse(405, "method_not_allowed", told, headers=allow)(scope, receive, send)
+
+    async def _post(self, request: Request, send: Send) -> None:
+        refusal, body = await _read_body(request)
+        if refusal is not None:
+            await refusal(request.scope, request.receive, send)
+            return
+        try:
+            message = parse_message(body)
+        except Malformed as malformed:
+            await _json_response(malformed.answer, status=400)(request.scope, request.receive, send)
+            return
+        version = request.headers.get(VERSION, DEFAULT_VERSION)
+        params = message.params if message is not None else None
+        if version not in HANDSHAKE_PROTOCOL_VERSIONS or (is_modern(params) and not _is_initialize(message)):
+            await self._serve_modern(request, body, send)
+        elif isinstance(message, JSONRPCRequest):
+            await self._answer(message, request, version, send)
+        else:
+            if isinstance(message, JSONRPCNotification):
+                self._exchange.cancel(request.headers.get(SESSION, ""), message)
+            await Response(status_code=202)(request.scope, request.receive, send)
+
+    async def _answer(self, message: JSONRPCRequest, request: Request, version: str, send: Send) -> None:
+        session = request.headers.get(SESSION)
+        headers = {}
+        if _is_initialize(message):
+            session = uuid.uuid4().hex
+            headers = {SESSION: session}
+        elif session in self._ended:
+            told = "This session was ended. Open a new one with initialize, or leave its name out."
+            await refuse(404, "session_not_found", told, request_id=message.id)(request.scope, request.receive, send)
+            return
+        if progress_token_of(message) is not None and _accepts_events(request.headers, by_default=True):
+            await self._answer_as_events(message, request, session, version, send)
+            return
+        answer = await self._exchange.answer(message, request, session=session, version=version)
+        await _json_response(answer, headers=headers)(request.scope, request.receive, send)
+
+    async def _answer_as_events(
+        self, message: JSONRPCRequest, request: Request, session: str | None, version: str, send: Send
+    ) -> None:
+        sending, receiving = anyio.create_memory_object_stream[Json](1)
+
+        async def run() -> None:
+            async with sending:
+                answer = await self._exchange.answer(
+                    message, request, session=session, version=version, notify=sending.send
+                )
+                await sending.send(answer)
+
+        async with receiving, anyio.create_task_group() as group:
+            group.start_soon(run)
+            await _send_events(receiving, send)
+
+    async def _announce(self, request: Request, send: Send) -> None:
+        with self._announcements.open_stream() as announced:
+            async with anyio.create_task_group() as group:
+
+                async def watch_client() -> None:
+                    while (await request.receive())["type"] != "http.disconnect":
+                        pass
+                    group.cancel_scope.cancel()
+
+                group.start_soon(watch_client)
+                await _send_events(announced, send)
+                group.cancel_scope.cancel()
+
+    def _end_session(self, request: Request) -> Response:
+        session = request.headers.get(SESSION)
+        if not session:
+            return refuse(400, "session_not_found", "Name the session to end in the header Mcp-Session-Id.")
+        self._exchange.cancel_all(session)
+        self._ended[session] = None
+        if len(self._ended) > ENDED_SESSIONS_KEPT:
+            del self._ended[next(iter(self._ended))]
+        return Response(status_code=204)
+
+    async def _serve_modern(self, request: Request, body: bytes, send: Send) -> None:
+        unread = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive() -> Message:
+            return unread.pop() if unread else await request.receive()
+
+        wants_events = _accepts_events(request.headers, by_default=True)
+        # The SDK refuses a client that does not say that it can read both; we know what to send it.
+        scope = {**request.scope, "headers": [*request.scope["headers"]]}
+        MutableHeaders(scope=scope)["accept"] = "application/json, text/event-stream"
+        manager = self._modern if wants_events else self._modern_json
+        await with_named_errors(manager.handle_request)(scope, receive, send)
+
+
+def refuse(
+    status: int,
+    error_type: str,
+    message: str,
+    *,
+    request_id: str | int | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """What the transport refuses by itself, as a JSON-RPC error that says why."""
+    code = INVALID_REQUEST if status in (400, 405, 415) else SERVER_ERROR
+    return _json_response(error_message(request_id, code, message, error_type), status=status, headers=headers)
+
+
+def _json_response(answer: Json, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(to_json(answer), status_code=status, headers=headers, media_type="application/json")
+
+
+async def _read_body(request: Request) -> tuple[Response | None, bytes]:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        return refuse(415, "unsupported_media_type", "Send JSON, with Content-Type: application/json."), b""
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > MAX_BODY_BYTES:
+            told = f"A message may have at most {MAX_BODY_BYTES} bytes. Send a file in chunks (kb_upload_start)."
+            return refuse(413, "payload_too_large", told, headers={"Connection": "close"}), b""
+    return None, bytes(body)
+
+
+async def _send_events(events: MemoryObjectReceiveStream[Json], send: Send) -> None:
+    raw = [(name.lower().encode(), value.encode()) for name, value in STREAM_HEADERS.items()]
+    await send({"type": "http.response.start", "status": 200, "headers": raw})
+    # The headers go out with the first part of the body; without one the client would wait for both.
+    part = b": open\n\n"
+    while True:
+        await send({"type": "http.response.body", "body": part, "more_body": True})
+        part = b": ping\n\n"
+        with anyio.move_on_after(PING_SECONDS):
+            try:
+                part = b"event: message\ndata: " + to_json(await events.receive()) + b"\n\n"
+            except anyio.EndOfStream:
+                break
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _accepts_events(headers: Headers, *, by_default: bool) -> bool:
+    accepted = headers.get("accept", "")
+    if not accepted or "*/*" in accepted:
+        return by_default
+    return "text/event-stream" in accepted or "text/*" in accepted
+
+
+def _is_initialize(message: object) -> bool:
+    return isinstance(message, JSONRPCRequest) and message.method == "initialize"

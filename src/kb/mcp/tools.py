@@ -1,0 +1,77 @@
+"""A tool is data: what an agent reads about it, what it takes, what it may do, and the function behind it."""
+
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from jsonschema import Draft202012Validator
+
+from kb.client import EngineClient, Json
+from kb.mcp.uploads import Uploads
+
+Schema: TypeAlias = dict[str, Any]  # Any: JSON Schema
+Properties: TypeAlias = Mapping[str, Schema]
+
+
+class Effect(Enum):
+    """What a call can do to the base; clients decide by it whether to ask their user first."""
+
+    READS = "reads"
+    ADDS = "adds"
+    DESTROYS = "destroys"
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a tool's function has at hand besides its arguments."""
+
+    engine: EngineClient
+    uploads: Uploads
+    caller: str
+    """Whom the agent's key stands for: an upload belongs to the one who started it."""
+    later: Callable[[Coroutine[Any, Any, None]], None]
+    """Has the server finish this after the answer is given. The coroutine must not raise."""
+
+
+Run: TypeAlias = Callable[[Call, Json], Awaitable[Json]]
+
+
+@dataclass(frozen=True)
+class Tool:
+    name: str
+    title: str
+    description: str
+    effect: Effect
+    run: Run
+    """Gets arguments that the schema allows; answers a JSON object or raises `ToolError` or what `httpx` raises."""
+    parameters: Properties = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+    answers: Properties = field(default_factory=dict)
+    """The fields of an answer; none is promised, because an error is an answer too."""
+    is_idempotent: bool = False
+
+    @cached_property
+    def input_schema(self) -> Schema:
+        return {
+            "type": "object",
+            "properties": dict(self.parameters),
+            "required": [*self.required],
+            "additionalProperties": False,
+        }
+
+    @cached_property
+    def output_schema(self) -> Schema:
+        return {"type": "object", "properties": {**self.answers, **_ERROR_FIELDS}}
+
+    @cached_property
+    def validator(self) -> Draft202012Validator:
+        return Draft202012Validator(self.input_schema)
+
+
+_ERROR_FIELDS: Properties = {
+    "success": {"type": "boolean", "description": "false if the call failed"},
+    "error": {"type": "string", "description": "why it failed: a stable code"},
+    "message": {"type": "string", "description": "why it failed and what to do"},
+}

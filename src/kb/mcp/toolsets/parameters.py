@@ -1,0 +1,59 @@
+"""What several tools take and answer, as JSON Schema. The limits are the engine's."""
+
+from kb.mcp.tools import Properties, Schema
+
+DOCUMENT_ID: Schema = {
+    "type": "integer",
+    "minimum": 1,
+    "maximum": 2**63 - 1,
+    "description": "The document's id, as kb_search and kb_jobs tell it.",
+}
+TAG: Schema = {"type": "string", "minLength": 1, "maxLength": 200}
+TAGS: Schema = {"type": "array", "items": TAG, "maxItems": 1000}
+OFFSET: Schema = {"type": "integer", "minimum": 0, "maximum": 10_000, "default": 0}
+TITLE: Schema = {"type": "string", "minLength": 1, "maxLength": 500}
+NOTE_TEXT: Schema = {"type": "string", "minLength": 1, "maxLength": 1_000_000}
+SOURCE_PATH: Schema = {"type": "string", "minLength": 1, "maxLength": 4096}
+
+_OBJECTS: Schema = {"type": "array", "items": {"type": "object"}}
+CONTINUATION: Properties = {
+    "truncated": {"type": "boolean", "description": "true if something was left out to keep the answer short"},
+    "next_offset": {"type": "integer", "description": "where to continue"},
+    "continue_with": {"type": "string", "description": "how to continue"},
+}
+HITS: Properties = {
+    "results": {**_OBJECTS, "description": "the chunks found, best first"},
+    "total": {"type": "integer"},
+    "took_ms": {"type": "number"},
+    "degraded": {"type": "boolean", "description": "true while only keyword search works"},
+    "suggestion": {"type": ["string", "null"], "description": "a likely correction of the query"},
+    **CONTINUATION,
+}
+DOCUMENT: Properties = {
+    "id": {"type": "integer"},
+    "title": {"type": "string"},
+    "doc_type": {"type": "string"},
+    "source_path": {"type": ["string", "null"]},
+    "tags": {"type": "array", "items": {"type": "string"}},
+    "metadata": {"type": "object"},
+    "chunk_count": {"type": "integer"},
+    "version": {"type": "integer"},
+    "created_at": {"type": "string"},
+    "updated_at": {"type": ["string", "null"]},
+    "truncated": CONTINUATION["truncated"],
+}
+DOCUMENT_WITH_TEXT: Properties = {
+    **DOCUMENT,
+    "text": {"type": "string", "description": "of a note, its whole text"},
+    "text_truncated": {"type": "boolean", "description": "true if text was cut; the chunks hold all of it"},
+    "chunks": _OBJECTS,
+    **CONTINUATION,
+}
+JOB: Properties = {
+    "job_id": {"type": "integer"},
+    "status": {"type": "string"},
+    "filename": {"type": "string"},
+    "document_id": {"type": ["integer", "null"], "description": "known once the job is completed"},
+}
+DOCUMENTS: Properties = {"documents": _OBJECTS}
+JOBS: Properties = {"jobs": {**_OBJECTS, "description": "newest first"}, "total": {"type": "integer"}, **CONTINUATION}

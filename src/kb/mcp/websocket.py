@@ -1,0 +1,90 @@
+"""The same messages over a WebSocket: each frame of text is one. Many requests may be under way at once."""
+
+import uuid
+
+import anyio
+from mcp.types import JSONRPCNotification, JSONRPCRequest
+from pydantic_core import to_json
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from kb.client import Json
+from kb.mcp.announcements import Announcements
+from kb.mcp.errors import SERVER_ERROR, error_message
+from kb.mcp.exchange import DEFAULT_VERSION, Exchange, Malformed, parse_message
+from kb.mcp.guard import offered_protocols
+
+PROTOCOL = "mcp"
+# Of one connection. More than any agent has; a client that never waits for answers cannot pile up work.
+MOST_UNDER_WAY = 128
+
+
+class WebSocketEndpoint:
+    def __init__(self, exchange: Exchange, announcements: Announcements) -> None:
+        self._exchange = exchange
+        self._announcements = announcements
+
+    async def serve(self, websocket: WebSocket) -> None:
+        # A browser hangs up unless one of the protocols it offered is taken; the key must not be that one.
+        chosen = PROTOCOL if PROTOCOL in offered_protocols(websocket.headers) else None
+        await websocket.accept(subprotocol=chosen)
+        conversation = _Conversation(websocket, self._exchange)
+        async with anyio.create_task_group() as group:
+            with self._announcements.open_stream() as announced:
+
+                async def announce() -> None:
+                    async for message in announced:
+                        await conversation.send(message)
+
+                group.start_soon(announce)
+                try:
+                    await conversation.listen(group)
+                except WebSocketDisconnect:
+                    group.cancel_scope.cancel()
+
+
+class _Conversation:
+    def __init__(self, websocket: WebSocket, exchange: Exchange) -> None:
+        self._websocket = websocket
+        self._exchange = exchange
+        self._session = uuid.uuid4().hex
+        self._version = DEFAULT_VERSION
+        self._under_way = 0
+        self._sending = anyio.Lock()
+
+    async def send(self, message: Json) -> None:
+        async with self._sending:
+            try:
+                await self._websocket.send_text(to_json(message).decode())
+            except (WebSocketDisconnect, RuntimeError):
+                # The client is gone; `listen` learns it too, and ends what is under way.
+                return
+
+    async def listen(self, group: anyio.abc.TaskGroup) -> None:
+        while True:
+            frame = await self._websocket.receive()
+            if frame["type"] == "websocket.disconnect":
+                raise WebSocketDisconnect(frame.get("code", 1000))
+            try:
+                message = parse_message(frame.get("text") or frame.get("bytes") or "")
+            except Malformed as malformed:
+                await self.send(malformed.answer)
+                continue
+            if isinstance(message, JSONRPCNotification):
+                self._exchange.cancel(self._session, message)
+            elif isinstance(message, JSONRPCRequest) and self._under_way >= MOST_UNDER_WAY:
+                told = f"There are {MOST_UNDER_WAY} requests under way on this connection. Wait for some of them."
+                await self.send(error_message(message.id, SERVER_ERROR, told, "too_many_requests"))
+            elif isinstance(message, JSONRPCRequest):
+                self._under_way += 1
+                group.start_soon(self._answer, message)
+
+    async def _answer(self, request: JSONRPCRequest) -> None:
+        try:
+            answer = await self._exchange.answer(
+                request, self._websocket, session=self._session, version=self._version, notify=self.send
+            )
+        finally:
+            self._under_way -= 1
+        if request.method == "initialize" and "result" in answer:
+            self._version = answer["result"]["protocolVersion"]
+        await self.send(answer)
