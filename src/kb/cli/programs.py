@@ -74,7 +74,7 @@ def mcp(*, host: McpHost = None, port: McpPort = None, engine_url: EngineUrl = N
         from kb.listening import listen
         from kb.mcp.process import serve_mcp
 
-        _prepare_to_serve("mcp")
+        log_to_stderr("mcp")
         with listen(settings.mcp_host, settings.mcp_port, "KB_MCP_PORT") as listener:
             serve_mcp(_mcp_options(settings, settings.engine_url), listener)
 
@@ -105,7 +105,9 @@ def _serve_engine(
     from kb.engine.api.guard import Access
     from kb.engine.processes.engine_process import serve_engine
 
-    _prepare_to_serve("engine")
+    # As Ctrl-C does, so that a stopped container finishes what is under way too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    log_to_stderr("engine")
     access = Access(
         api_key=settings.api_key.get_secret_value(),
         api_key_readonly=settings.api_key_readonly.get_secret_value(),
@@ -144,12 +146,6 @@ def _warn() -> None:
 
     for warning in warnings():
         render.complain(warning)
-
-
-def _prepare_to_serve(program: str) -> None:
-    # As Ctrl-C does, so that a stopped container finishes what is under way too.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    log_to_stderr(program)
 
 
 def _engine_options(settings: "EngineSettings") -> "EngineOptions":

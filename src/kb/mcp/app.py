@@ -12,14 +12,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, Router, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from kb.client import EngineClient, Json
+from kb.client import EngineClient
 from kb.mcp.announcements import Announcements
-from kb.mcp.calling import SupportedEngine, call_tool
+from kb.mcp.calling import ToolCalls
 from kb.mcp.exchange import Exchange
 from kb.mcp.guard import HEALTH_PATH, Access, Guard
 from kb.mcp.http import HttpEndpoint, refuse
-from kb.mcp.server import NAME, Caller, CallTool, build_server
-from kb.mcp.tools import Call, Tool
+from kb.mcp.server import NAME, build_server
+from kb.mcp.tools import Tool
 from kb.mcp.toolsets.collections import collection_tools
 from kb.mcp.toolsets.kb import KB_TOOLS
 from kb.mcp.uploads import open_uploads
@@ -45,6 +45,7 @@ class McpOptions:
 class App:
     asgi: ASGIApp
     announcements: Announcements
+    calls: ToolCalls
 
 
 @asynccontextmanager
@@ -57,15 +58,16 @@ async def open_app(options: McpOptions) -> AsyncIterator[App]:
     toolsets = choose_toolsets(options.toolsets, options.collections)
     everything = tuple(tool for tools in toolsets.values() for tool in tools)
     async with AsyncExitStack() as opened:
-        call = await opened.enter_async_context(_open_tools(options))
+        calls = await opened.enter_async_context(_open_calls(options))
         routes: list[Route | WebSocketRoute] = [Route(HEALTH_PATH, _tell_health)]
         for path, tools in {PATH: everything, **{f"{PATH}/{name}": tools for name, tools in toolsets.items()}}.items():
-            server = build_server(tools, call, announcements.listen)
+            server = build_server(tools, calls.call, announcements.listen)
             exchange = Exchange(server)
             http = HttpEndpoint(server, exchange, announcements)
             await opened.enter_async_context(http.running())
             routes += [Route(path, http), WebSocketRoute(path, WebSocketEndpoint(exchange, announcements).serve)]
-        yield App(Guard(Router(routes, default=_refuse_path, redirect_slashes=False), options.access), announcements)
+        router = Router(routes, default=_refuse_path, redirect_slashes=False)
+        yield App(Guard(router, options.access), announcements, calls)
 
 
 def choose_toolsets(names: tuple[str, ...], collections: tuple[str, ...]) -> Mapping[str, tuple[Tool, ...]]:
@@ -74,14 +76,13 @@ def choose_toolsets(names: tuple[str, ...], collections: tuple[str, ...]) -> Map
 
 
 @asynccontextmanager
-async def _open_tools(options: McpOptions) -> AsyncIterator[CallTool]:
+async def _open_calls(options: McpOptions) -> AsyncIterator[ToolCalls]:
     ttl = timedelta(seconds=options.upload_ttl_seconds)
     async with (
         EngineClient(options.engine_url, options.engine_key, timeout=ENGINE_ANSWERS_WITHIN_SECONDS) as engine,
         open_uploads(None, ttl) as uploads,
         anyio.create_task_group() as group,
     ):
-        supported = SupportedEngine(engine)
 
         def later(coroutine: Coroutine[Any, Any, None]) -> None:
             async def run() -> None:
@@ -89,13 +90,7 @@ async def _open_tools(options: McpOptions) -> AsyncIterator[CallTool]:
 
             group.start_soon(run)
 
-        async def call(tool: Tool, arguments: Json, caller: Caller) -> Json:
-            at_hand = Call(engine, uploads, caller.name, later)
-            return await call_tool(
-                tool, arguments, at_hand, supported, engine_url=options.engine_url, can_write=caller.can_write
-            )
-
-        yield call
+        yield ToolCalls(engine, options.engine_url, uploads, later)
         group.cancel_scope.cancel()
 
 

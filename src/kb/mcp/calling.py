@@ -3,12 +3,16 @@
 import logging
 import time
 import uuid
+from collections.abc import Callable, Coroutine
+from typing import Any
 
+import anyio
 from pydantic_core import to_json
 
 from kb.client import EngineClient, Json
 from kb.mcp.errors import EngineTrouble, ToolError, explain_engine_trouble, find_fault
-from kb.mcp.tools import Call, Effect, Tool
+from kb.mcp.tools import Call, Caller, Effect, Tool
+from kb.mcp.uploads import Uploads
 
 log = logging.getLogger(__name__)
 
@@ -16,55 +20,67 @@ log = logging.getLogger(__name__)
 TRUST_ENGINE_SECONDS = 5.0
 
 
-class SupportedEngine:
-    """Sees to it that no call reaches an engine that is too old for it."""
+class ToolCalls:
+    """Calls tools with what they need, and sees to it that no call reaches an engine that is too old for it."""
 
-    def __init__(self, engine: EngineClient) -> None:
+    def __init__(
+        self,
+        engine: EngineClient,
+        engine_url: str,
+        uploads: Uploads,
+        later: Callable[[Coroutine[Any, Any, None]], None],
+    ) -> None:
         self._engine = engine
-        self._trusted_until = 0.0
+        self._engine_url = engine_url
+        self._uploads = uploads
+        self._later = later
+        self._trust_engine_until = 0.0
+        self._under_way: set[anyio.CancelScope] = set()
 
-    async def require(self) -> None:
-        """Raise what `EngineClient.require_supported_engine` raises."""
-        if time.monotonic() < self._trusted_until:
-            return
-        await self._engine.require_supported_engine()
-        self._trusted_until = time.monotonic() + TRUST_ENGINE_SECONDS
-
-    def forget(self) -> None:
-        self._trusted_until = 0.0
-
-
-async def call_tool(
-    tool: Tool, arguments: Json, call: Call, supported: SupportedEngine, *, engine_url: str, can_write: bool
-) -> Json:
-    """The result of `tools/call`. It never raises: whatever goes wrong is an answer that says what to do."""
-    try:
-        refusal = _find_refusal(tool, arguments, can_write=can_write)
+    async def call(self, tool: Tool, arguments: Json, caller: Caller) -> Json:
+        """The result of `tools/call`. It never raises: whatever goes wrong is an answer that says what to do."""
+        refusal = _find_refusal(tool, arguments, caller)
         if refusal is not None:
             return _failure(refusal)
-        await supported.require()
-        return _result(await tool.run(call, _with_whole_numbers(tool, arguments)))
-    except ToolError as error:
-        return _failure(error)
-    except EngineTrouble as error:
-        supported.forget()
-        return _failure(explain_engine_trouble(error, engine_url))
-    except UnicodeEncodeError:
-        return _failure(ToolError("invalid_parameter", "A parameter holds half a surrogate pair, which is no text."))
-    except Exception:
-        error_id = uuid.uuid4().hex
-        log.exception("Call %s of %s failed.", error_id, tool.name)
-        return _failure(
-            ToolError(
-                "internal_error",
-                "Something went wrong inside the MCP server; its log tells more under this error_id.",
-                error_id=error_id,
-            )
-        )
+        with anyio.CancelScope() as scope:
+            self._under_way.add(scope)
+            try:
+                return await self._run(tool, _with_whole_numbers(tool, arguments), caller)
+            finally:
+                self._under_way.discard(scope)
+        told = "The MCP server is being stopped. If the call was to change something, look whether it did."
+        return _failure(ToolError("server_stopped", told))
+
+    def end(self) -> None:
+        """End what is under way, so that the server can stop."""
+        for scope in self._under_way:
+            scope.cancel()
+
+    async def _run(self, tool: Tool, arguments: Json, caller: Caller) -> Json:
+        try:
+            await self._require_supported_engine()
+            return _result(await tool.run(Call(self._engine, self._uploads, caller.name, self._later), arguments))
+        except ToolError as error:
+            return _failure(error)
+        except EngineTrouble as error:
+            self._trust_engine_until = 0.0
+            return _failure(explain_engine_trouble(error, self._engine_url))
+        except UnicodeEncodeError:
+            return _failure(ToolError("invalid_parameter", "A parameter holds half a surrogate pair: that is no text."))
+        except Exception:
+            error_id = uuid.uuid4().hex
+            log.exception("Call %s of %s failed.", error_id, tool.name)
+            told = "Something went wrong inside the MCP server; its log tells more under this error_id."
+            return _failure(ToolError("internal_error", told, error_id=error_id))
+
+    async def _require_supported_engine(self) -> None:
+        if time.monotonic() >= self._trust_engine_until:
+            await self._engine.require_supported_engine()
+            self._trust_engine_until = time.monotonic() + TRUST_ENGINE_SECONDS
 
 
-def _find_refusal(tool: Tool, arguments: Json, *, can_write: bool) -> ToolError | None:
-    if not can_write and tool.effect is not Effect.READS:
+def _find_refusal(tool: Tool, arguments: Json, caller: Caller) -> ToolError | None:
+    if not caller.can_write and tool.effect is not Effect.READS:
         return ToolError("forbidden", f"This key can only read, and {tool.name} changes the knowledge base.")
     return find_fault(tool, arguments)
 

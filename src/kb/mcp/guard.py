@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kb.listening import SECURITY_HEADERS, AllowedNames, is_same_key
 from kb.mcp.http import refuse
-from kb.mcp.server import Caller
+from kb.mcp.tools import Caller
 from kb.version import VERSION
 
 HEALTH_PATH = "/health"

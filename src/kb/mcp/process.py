@@ -4,6 +4,8 @@ import asyncio
 import logging
 import signal
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 
 import uvicorn
@@ -12,19 +14,19 @@ from pydantic import TypeAdapter
 from kb.child import Child, listen_to_parent, read_options
 from kb.listening import url_of
 from kb.logs import log_to_stderr
-from kb.mcp.announcements import Announcements
-from kb.mcp.app import PATH, McpOptions, open_app
+from kb.mcp.app import PATH, App, McpOptions, open_app
 from kb.mcp.http import MAX_BODY_BYTES
 from kb.version import VERSION
 
 log = logging.getLogger(__name__)
 
+CALLS_END_WITHIN_SECONDS = 3
 SHUTDOWN_WITHIN_SECONDS = 5
 
 
 def serve_mcp(options: McpOptions, listener: socket.socket) -> None:
     """Serve until told to stop (SIGINT, SIGTERM), then finish what is under way."""
-    asyncio.run(_serve(options, listener, has_parent=False))
+    asyncio.run(_serve(options, listener, stopped_by=(signal.SIGINT, signal.SIGTERM)))
 
 
 def start_mcp(options: McpOptions, listener: socket.socket) -> Child:
@@ -40,10 +42,18 @@ def main() -> None:
     told = read_options()
     listener = socket.socket(fileno=told.pop("socket"))
     options = TypeAdapter(McpOptions).validate_python(told)
-    asyncio.run(_serve(options, listener, has_parent=True))
+    asyncio.run(_serve(options, listener, stopped_by=(signal.SIGTERM,), has_parent=True))
 
 
-async def _serve(options: McpOptions, listener: socket.socket, *, has_parent: bool) -> None:
+def _is_worth_logging(record: logging.LogRecord) -> bool:
+    # uvicorn says this of each WebSocket that the guard refused; anybody could fill the log with it.
+    return record.msg != "ASGI callable returned without completing handshake."
+
+
+async def _serve(
+    options: McpOptions, listener: socket.socket, *, stopped_by: tuple[signal.Signals, ...], has_parent: bool = False
+) -> None:
+    logging.getLogger("uvicorn.error").addFilter(_is_worth_logging)
     async with open_app(options) as app:
         config = uvicorn.Config(
             app.asgi,
@@ -55,7 +65,7 @@ async def _serve(options: McpOptions, listener: socket.socket, *, has_parent: bo
             ws_max_size=MAX_BODY_BYTES,
             timeout_graceful_shutdown=SHUTDOWN_WITHIN_SECONDS,
         )
-        server = _Server(config, app.announcements)
+        server = _Server(config, app, stopped_by)
         if has_parent:
             listen_to_parent(on_nudge=lambda: None, on_end=server.stop)
         log.info("kb mcp %s on %s%s, engine at %s", VERSION, url_of(listener), PATH, options.engine_url)
@@ -63,17 +73,27 @@ async def _serve(options: McpOptions, listener: socket.socket, *, has_parent: bo
 
 
 class _Server(uvicorn.Server):
-    """Ends the streams that have no end before it waits for the others."""
+    """Stops in order: streams without an end first, then calls that take longer than anybody waits."""
 
-    def __init__(self, config: uvicorn.Config, announcements: Announcements) -> None:
+    def __init__(self, config: uvicorn.Config, app: App, stopped_by: tuple[signal.Signals, ...]) -> None:
         super().__init__(config)
-        self._announcements = announcements
+        self._app = app
+        self._stopped_by = stopped_by
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        # In place of uvicorn's own, which raises the signal once more when all is over.
+        loop = asyncio.get_running_loop()
+        for name in self._stopped_by:
+            loop.add_signal_handler(name, self.stop)
+        yield
 
     def stop(self) -> None:
         self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._announcements.close()
+        self._app.announcements.close()
+        asyncio.get_running_loop().call_later(CALLS_END_WITHIN_SECONDS, self._app.calls.end)
         await super().shutdown(sockets)
 
 

@@ -3,7 +3,6 @@
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from mcp.server import Server
@@ -30,7 +29,7 @@ from starlette.requests import HTTPConnection
 from kb.client import Json
 from kb.mcp.errors import error_data
 from kb.mcp.prompts import PROMPTS, render_prompt
-from kb.mcp.tools import Effect, Tool
+from kb.mcp.tools import Caller, Effect, Tool
 from kb.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -45,12 +44,6 @@ INSTRUCTIONS = (
 LISTS_STAY_FRESH_MS = 60_000
 
 Context: TypeAlias = ServerRequestContext[Any, Any]  # Any: the SDK's types for a lifespan and a request
-
-
-@dataclass(frozen=True)
-class Caller:
-    name: str
-    can_write: bool
 
 
 CallTool: TypeAlias = Callable[[Tool, Json, Caller], Awaitable[Json]]

@@ -24,13 +24,21 @@ class Effect(Enum):
 
 
 @dataclass(frozen=True)
+class Caller:
+    """Whom an agent's key stands for."""
+
+    name: str
+    can_write: bool
+
+
+@dataclass(frozen=True)
 class Call:
     """What a tool's function has at hand besides its arguments."""
 
     engine: EngineClient
     uploads: Uploads
     caller: str
-    """Whom the agent's key stands for: an upload belongs to the one who started it."""
+    """The name of who calls: an upload belongs to the one who started it."""
     later: Callable[[Coroutine[Any, Any, None]], None]
     """Has the server finish this after the answer is given. The coroutine must not raise."""
 

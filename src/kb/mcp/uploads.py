@@ -71,36 +71,13 @@ class Upload:
 Send: TypeAlias = Callable[[BinaryIO, Upload], Awaitable[Json]]
 
 
-@asynccontextmanager
-async def open_uploads(parent: Path | None, ttl: timedelta) -> "AsyncIterator[Uploads]":
-    """A place for uploads in a folder of its own below `parent`, swept until the block ends.
-
-    Without `parent` it is a folder of the user below the temporary ones. Raises `UnsafeFolder` if `parent` is not
-    private, and the block's own exceptions in a group.
-    """
-    folder, lock = await anyio.to_thread.run_sync(claim_folder, parent or default_parent())
-    uploads = Uploads(folder, ttl)
-    try:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(uploads.sweep_for_ever)
-            yield uploads
-            tasks.cancel_scope.cancel()
-    finally:
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(release_folder, folder, lock)
-
-
 class Uploads:
     """What agents are sending. An upload is known only to its owner; to others it does not exist."""
 
     def __init__(self, folder: Path, ttl: timedelta) -> None:
         self._folder = folder
-        self._ttl_seconds = ttl.total_seconds()
+        self.ttl_seconds = ttl.total_seconds()
         self._uploads: dict[str, Upload] = {}
-
-    @property
-    def ttl_seconds(self) -> float:
-        return self._ttl_seconds
 
     def start(self, owner: str, *, filename: str, total_size: int, tags: Iterable[str]) -> Upload:
         sizes = [upload.total_size for upload in self._uploads.values() if upload.job is None]
@@ -108,7 +85,7 @@ class Uploads:
             raise ToolError(
                 "too_many_uploads",
                 f"At most {MAX_OPEN_UPLOADS} uploads, of together {MAX_STAGED_BYTES} bytes, can be open at once. "
-                f"Finish the ones you have begun, or try again in {self._ttl_seconds:g} seconds: by then those that "
+                f"Finish the ones you have begun, or try again in {self.ttl_seconds:g} seconds: by then those that "
                 "nobody continues are removed.",
             )
         upload = Upload(str(uuid.uuid4()), owner, filename, total_size, tuple(tags), self._new_expiry())
@@ -121,7 +98,7 @@ class Uploads:
             raise ToolError(
                 "upload_not_found",
                 f"There is no upload {upload_id!r}. Begin again with kb_upload_start. An upload is removed "
-                f"{self._ttl_seconds:g} seconds after its last chunk, and when the server restarts.",
+                f"{self.ttl_seconds:g} seconds after its last chunk, and when the server restarts.",
             )
         return upload
 
@@ -167,7 +144,7 @@ class Uploads:
 
     async def sweep_for_ever(self) -> None:
         """Remove what is abandoned, with its files, even if nobody calls."""
-        pause = max(min(self._ttl_seconds / 4, LONGEST_SWEEP_PAUSE_SECONDS), SHORTEST_SWEEP_PAUSE_SECONDS)
+        pause = max(min(self.ttl_seconds / 4, LONGEST_SWEEP_PAUSE_SECONDS), SHORTEST_SWEEP_PAUSE_SECONDS)
         while True:
             await anyio.sleep(pause)
             now = time.monotonic()
@@ -181,12 +158,31 @@ class Uploads:
         return self._folder / upload.id
 
     def _new_expiry(self) -> float:
-        return time.monotonic() + self._ttl_seconds
+        return time.monotonic() + self.ttl_seconds
 
     def _forget_oldest_jobs(self) -> None:
         finished = [upload.id for upload in self._uploads.values() if upload.job is not None]
         for upload_id in finished[:-MAX_REMEMBERED_JOBS]:
             del self._uploads[upload_id]
+
+
+@asynccontextmanager
+async def open_uploads(parent: Path | None, ttl: timedelta) -> AsyncIterator[Uploads]:
+    """A place for uploads in a folder of its own below `parent`, swept until the block ends.
+
+    Without `parent` it is a folder of the user below the temporary ones. Raises `UnsafeFolder` if `parent` is not
+    private, and the block's own exceptions in a group.
+    """
+    folder, lock = await anyio.to_thread.run_sync(claim_folder, parent or default_parent())
+    uploads = Uploads(folder, ttl)
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(uploads.sweep_for_ever)
+            yield uploads
+            tasks.cancel_scope.cancel()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(release_folder, folder, lock)
 
 
 @contextmanager

@@ -31,7 +31,7 @@ async def _start(call: Call, arguments: Json) -> Json:
         total_size=arguments["total_size"],
         tags=arguments.get("tags", ()),
     )
-    return {"upload_id": upload.id, "chunk_size": CHUNK_BYTES, "expires_in_seconds": call.uploads.ttl_seconds}
+    return {"upload_id": upload.id, "chunk_size": CHUNK_BYTES, "expires_in_seconds": int(call.uploads.ttl_seconds)}
 
 
 async def _add_chunk(call: Call, arguments: Json) -> Json:
@@ -79,7 +79,7 @@ UPLOAD_TOOLS = (
             "upload_id": {"type": "string"},
             "chunk_size": {"type": "integer", "description": "recommended bytes in a chunk, before base64"},
             "expires_in_seconds": {
-                "type": "number",
+                "type": "integer",
                 "description": "so long after its last chunk an upload that is not finished is removed",
             },
         },
