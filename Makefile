@@ -1,13 +1,14 @@
-# Everything a contributor runs, and all that CI runs. Needs Python 3.11 or newer and make.
+# Everything a contributor runs, and all that CI runs. Needs Python 3.11 or newer and make; the tests need npm as well.
 
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.set-up
+NODE_STAMP := .node/.set-up
 
-.PHONY: help setup run check test test-all evaluate bench docs lock clean
+.PHONY: help setup run check test test-all conformance evaluate bench docs lock clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Make .venv, install everything into it and fetch the model (once)
 
@@ -21,18 +22,22 @@ check: $(STAMP) ## Format, lint, types, imports, unit tests and house rules; und
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q tests/unit tests/house_rules
 
-test: check ## Check, then every test but the slow ones
+test: check $(NODE_STAMP) ## Check, then every test but the slow ones
 	$(BIN)/pytest tests -m "not slow" --ignore=tests/unit --ignore=tests/house_rules
 
-test-all: check ## Check, then every test
+test-all: check $(NODE_STAMP) ## Check, then every test
 	$(BIN)/pytest tests --ignore=tests/unit --ignore=tests/house_rules
+
+conformance: $(STAMP) $(NODE_STAMP) ## Run the official suite of MCP for each revision of the protocol
+	$(BIN)/python -m tests.mcp_server.conformance
 
 evaluate: $(STAMP) ## Measure how well search finds: make evaluate DATA=folder
 	@test -n "$(DATA)" || { echo "Name the folder of judged queries: make evaluate DATA=folder" >&2; exit 2; }
 	$(BIN)/python -m evaluation.run "$(DATA)"
 
-bench: $(STAMP) ## Measure how fast search is
+bench: $(STAMP) ## Measure how fast search is, alone and for many agents
 	$(BIN)/python -m bench.search
+	$(BIN)/python -m bench.agents
 
 docs: $(STAMP) ## Write the reference pages anew from the code
 	$(BIN)/python -m docs.generate
@@ -44,8 +49,8 @@ lock: $(STAMP) ## Pin what pyproject.toml asks for (ARGS=--upgrade: at its newes
 		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
 		$(ARGS) --output-file requirements.lock -
 
-clean: ## Remove .venv and all that the tools left behind
-	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .schemathesis
+clean: ## Remove .venv, .node and all that the tools left behind
+	rm -rf .venv .node dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .schemathesis
 	find src tests evaluation bench docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp comes last, so that a set-up that failed half-way is done again.
@@ -58,6 +63,16 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@$(BIN)/kb model fetch
+	@touch $@
+
+# Programs that the tests set on the MCP server: the conformance suite, other clients, and a Node.js new enough for
+# them. The npm at hand may be older: it only warns, and would do so at length.
+$(NODE_STAMP): tests/mcp_server/node/package.json
+	@command -v npm >/dev/null || { echo "The tests need npm, which comes with Node.js. Install it." >&2; exit 1; }
+	@echo "Installing MCP clients into .node (about half a minute the first time) ..."
+	@mkdir -p .node
+	@cp $< .node/package.json
+	@npm install --prefix .node --no-audit --no-fund --no-package-lock --ignore-scripts --loglevel=error >/dev/null
 	@touch $@
 
 # pip-compile reads no dependency groups, and what builds the project must be pinned too: hatchling needs

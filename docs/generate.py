@@ -9,6 +9,7 @@ from pathlib import Path
 
 from docs.cli_reference import render_command_line
 from docs.http_reference import render_http_api
+from docs.mcp_reference import render_mcp_tools
 from kb.settings import OptionDescription, describe_options
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -45,6 +46,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "settings.md": render_settings,
     "http-api.md": render_http_api,
     "command-line.md": render_command_line,
+    "mcp-tools.md": render_mcp_tools,
 }
 
 

@@ -11,12 +11,15 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 log = logging.getLogger(__name__)
 
 RESTART_AFTER_SECONDS = 0.5
+# A child that dies at once would otherwise fill the log and the processor with its attempts.
+LONGEST_PAUSE_SECONDS = 5.0
 # Longer than any one step of the work; after that the child is killed.
 STOP_WITHIN_SECONDS = 10.0
 
@@ -66,10 +69,14 @@ class Child:
         return process
 
     def _keep_alive(self) -> None:
+        started_at, pause = time.monotonic(), 0.0
         while not self._stopping.wait(RESTART_AFTER_SECONDS):
-            if self.is_alive:
+            if self.is_alive or time.monotonic() < started_at + pause:
                 continue
+            lived_long = time.monotonic() > started_at + LONGEST_PAUSE_SECONDS
+            pause = 0.0 if lived_long else min(pause + RESTART_AFTER_SECONDS, LONGEST_PAUSE_SECONDS)
             log.warning("The %s ended with %s; starting another.", self._name, self._process.returncode)
+            started_at = time.monotonic()
             try:
                 _pipe_to(self._process).close()
                 self._process = self._start()

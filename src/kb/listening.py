@@ -22,8 +22,8 @@ SECURITY_HEADERS = {
 }
 
 
-class CannotListen(Exception):
-    """The address is taken or not ours. The message says what to do."""
+class CannotStart(Exception):
+    """What a program needs is not to be had, such as its port. The message says what to do."""
 
 
 class AllowedNames:
@@ -47,7 +47,7 @@ def is_same_key(given: str, secret: str) -> bool:
 
 
 def listen(host: str, port: int, port_variable: str) -> socket.socket:
-    """A socket to which clients can connect from now on. Raises `CannotListen`."""
+    """A socket to which clients can connect from now on. Raises `CannotStart`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -56,7 +56,7 @@ def listen(host: str, port: int, port_variable: str) -> socket.socket:
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
-        raise CannotListen(
+        raise CannotStart(
             f"Cannot listen on {host} port {port}: {error.strerror}. "
             f"Stop what uses it, or choose another {port_variable}."
         ) from error

@@ -34,7 +34,8 @@ class McpProgram:
 
     def start(self) -> None:
         with self.log.open("w") as log:
-            self.process = subprocess.Popen(kb_command("mcp", "--port", self._port), env=self._environment, stderr=log)
+            command = kb_command("mcp", "--port", self._port)
+            self.process = subprocess.Popen(command, env=self._environment, stderr=log, text=True)
         self.url = self._read_url()
         self._port = self.url.rpartition(":")[2]
 

@@ -187,14 +187,14 @@ def ending_plainly(extra: str = "engine") -> Iterator[None]:
     """What a person can put right ends the program with a sentence; Ctrl-C ends it without one."""
     from kb.cli import render
     from kb.engine.errors import KbError
-    from kb.listening import CannotListen
+    from kb.listening import CannotStart
     from kb.settings import SettingsError
 
     try:
         yield
     except KeyboardInterrupt:
         return
-    except (SettingsError, CannotListen, KbError) as error:
+    except (SettingsError, CannotStart, KbError) as error:
         render.complain(str(error))
         raise typer.Exit(Exit.FAILED) from None
     except ModuleNotFoundError as error:

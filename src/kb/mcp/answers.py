@@ -23,8 +23,11 @@ def fit_list(
     """
     items = answer[name]
     notice = _notice(tool, parameter, offset + len(items))
-    budget = BUDGET_BYTES - size_of({**answer, **notice, name: []})
-    kept = items[: _count_fitting(items, budget)] or [shorten(item, budget) for item in items[:1]]
+    if size_of({**answer, **notice}) <= BUDGET_BYTES:
+        kept = items
+    else:
+        budget = BUDGET_BYTES - size_of({**answer, **notice, name: []})
+        kept = items[: _count_fitting(items, budget)] or [shorten(item, budget) for item in items[:1]]
     following = offset + len(kept)
     has_more = bool(kept) and following < (offset + len(items) if end is None else end)
     return {**answer, name: kept, **(_notice(tool, parameter, following) if has_more else {})}

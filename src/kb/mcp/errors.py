@@ -19,6 +19,7 @@ from mcp.types import (
 )
 
 from kb.client import EngineTooOld, Json, NotAnEngine
+from kb.mcp.answers import shorten
 from kb.version import MIN_ENGINE_VERSION
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ _ADVICE = {
     "too_many_requests": "Wait a little, then repeat the call.",
     "unavailable": "Wait a little, then repeat the call.",
 }
+# Hundreds of faults in one request help no model more than the first ones.
+MAX_DETAIL_BYTES = 4_000
 _PROBLEM_FIELDS = frozenset({"type", "title", "status", "detail", "code"})
 
 
@@ -117,7 +120,8 @@ def _explain_answer(response: httpx.Response, engine_url: str) -> ToolError:
         )
     code = str(problem["code"])
     message = " ".join(filter(None, [str(problem.get("detail", "")), _ADVICE.get(code)]))
-    return ToolError(code, message, **{name: value for name, value in problem.items() if name not in _PROBLEM_FIELDS})
+    details = {name: value for name, value in problem.items() if name not in _PROBLEM_FIELDS}
+    return ToolError(code, message, **shorten(details, MAX_DETAIL_BYTES))
 
 
 def _read_problem(response: httpx.Response) -> Json:

@@ -63,8 +63,6 @@ class HttpEndpoint:
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # White space around a header's value is no part of it (RFC 9110, 5.5), but uvicorn's parser leaves it there.
-        scope = {**scope, "headers": [(name, value.strip(b" \t")) for name, value in scope["headers"]]}
         request = Request(scope, receive)
         match request.method:
             case "POST":

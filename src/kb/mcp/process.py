@@ -4,6 +4,7 @@ import asyncio
 import logging
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -12,7 +13,7 @@ import uvicorn
 from pydantic import TypeAdapter
 
 from kb.child import Child, listen_to_parent, read_options
-from kb.listening import url_of
+from kb.listening import CannotStart, url_of
 from kb.logs import log_to_stderr
 from kb.mcp.app import PATH, App, McpOptions, open_app
 from kb.mcp.http import MAX_BODY_BYTES
@@ -42,7 +43,10 @@ def main() -> None:
     told = read_options()
     listener = socket.socket(fileno=told.pop("socket"))
     options = TypeAdapter(McpOptions).validate_python(told)
-    asyncio.run(_serve(options, listener, stopped_by=(signal.SIGTERM,), has_parent=True))
+    try:
+        asyncio.run(_serve(options, listener, stopped_by=(signal.SIGTERM,), has_parent=True))
+    except CannotStart as error:
+        sys.exit(str(error))
 
 
 def _is_worth_logging(record: logging.LogRecord) -> bool:

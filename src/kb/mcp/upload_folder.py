@@ -18,14 +18,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from kb.listening import CannotStart
+
 log = logging.getLogger(__name__)
 
 FOLDER_PREFIX = "upload-"
 LOCK_NAME = "lock"
 
 
-class UnsafeFolder(Exception):
-    """A folder that others could read, fill or exchange."""
+class UnusableFolder(CannotStart):
+    """A folder that cannot be written to, or that others could read, fill or exchange."""
 
 
 def default_parent() -> Path:
@@ -35,8 +37,17 @@ def default_parent() -> Path:
 def claim_folder(parent: Path) -> tuple[Path, BinaryIO]:
     """A new folder below `parent`, and its lock; folders whose server is gone are removed. May block for a moment.
 
-    Raises `UnsafeFolder` if `parent` is not a folder that belongs to this user alone.
+    Raises `UnusableFolder` if `parent` is not a writable folder that belongs to this user alone.
     """
+    try:
+        return _claim_folder(parent)
+    except OSError as error:
+        raise UnusableFolder(
+            f"Uploads cannot be kept in {parent}: {error.strerror}. Set TMPDIR to a folder that can be written to."
+        ) from error
+
+
+def _claim_folder(parent: Path) -> tuple[Path, BinaryIO]:
     _make_private(parent)
     with (parent / LOCK_NAME).open("wb") as claiming:
         fcntl.flock(claiming, fcntl.LOCK_EX)
@@ -63,7 +74,7 @@ def _make_private(parent: Path) -> None:
         parent.mkdir(mode=0o700, parents=True)
     found = parent.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
-        raise UnsafeFolder(
+        raise UnusableFolder(
             f"Uploads cannot be kept in {parent}: it must be a folder, no link, that belongs to you and that no other "
             "user can enter. Remove it and start again."
         )

@@ -170,7 +170,7 @@ class Uploads:
 async def open_uploads(parent: Path | None, ttl: timedelta) -> AsyncIterator[Uploads]:
     """A place for uploads in a folder of its own below `parent`, swept until the block ends.
 
-    Without `parent` it is a folder of the user below the temporary ones. Raises `UnsafeFolder` if `parent` is not
+    Without `parent` it is a folder of the user below the temporary ones. Raises `UnusableFolder` if `parent` is not
     private, and the block's own exceptions in a group.
     """
     folder, lock = await anyio.to_thread.run_sync(claim_folder, parent or default_parent())

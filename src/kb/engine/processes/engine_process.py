@@ -23,7 +23,7 @@ def serve_engine(
 ) -> None:
     """Serve until told to stop (SIGINT, SIGTERM), then finish what is under way. `on_listening` gets the URL.
 
-    Before anything is changed, raises `CannotListen` if the port and `Unavailable` if the data directory is taken.
+    Before anything is changed, raises `CannotStart` if the port and `Unavailable` if the data directory is taken.
     """
     with listen(host, port, "KB_PORT") as listener, open_engine(options) as engine:
         url = url_of(listener)

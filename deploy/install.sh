@@ -1,0 +1,26 @@
+#!/bin/sh
+# Makes /opt/kb an environment that holds what one program needs and nothing else, every package pinned and verified
+# by requirements.lock.
+#
+# Usage: install.sh engine|mcp [RUNTIME]
+# RUNTIME is a line of a requirements file: the build of ONNX Runtime to install in place of the lock's.
+set -eu
+
+export PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+
+python3 -m venv /opt/kb
+# An older pip takes no hashes from a constraints file; the lock holds one that does.
+awk '/^pip==/, !/\\$/' requirements.lock > pip.txt
+/opt/kb/bin/pip install --require-hashes --requirement pip.txt
+
+python3 - "$@" > wanted.txt <<'END'
+import sys, tomllib
+program, *runtime = sys.argv[1:]
+with open("pyproject.toml", "rb") as file:
+    project = tomllib.load(file)["project"]
+wanted = project["dependencies"] + project["optional-dependencies"][program]
+if runtime:
+    wanted = [line for line in wanted if not line.startswith("onnxruntime")] + runtime
+print(*wanted, sep="\n")
+END
+/opt/kb/bin/pip install --require-hashes --constraint requirements.lock --requirement wanted.txt

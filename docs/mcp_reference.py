@@ -1,0 +1,71 @@
+"""The reference page of the MCP server: every tool of every toolset, as agents are told of it."""
+
+from collections.abc import Iterator
+
+from kb.mcp.prompts import PROMPTS
+from kb.mcp.tools import Effect, Schema, Tool
+from kb.mcp.toolsets.collections import collection_tools
+from kb.mcp.toolsets.kb import KB_TOOLS
+from kb.settings import McpSettings
+
+_HEAD = """\
+# MCP tools
+
+<!-- Made by `make docs` from src/kb/mcp/toolsets: change it there. -->
+
+`KB_MCP_TOOLSETS` says which toolsets are offered. All of them are at `/mcp`, by Streamable HTTP and by WebSocket;
+those of one toolset are at `/mcp/<toolset>`. The protocol's revisions 2025-06-18, 2025-11-25 and 2026-07-28 are
+spoken, and a plain `tools/call` by POST needs neither handshake nor session.
+
+An answer is a JSON object, as structured content and as text. One that would be long is cut at about 10,000 tokens and
+says so: `truncated`, `next_offset` and, in words, `continue_with`. A tool that fails answers with `isError` and
+`{"success": false, "error": "<code>", "message": "<what to do>"}`. A fault of the protocol is a JSON-RPC error with
+`data.error_type`.
+"""
+# A bound that exists only because numbers in a database have one.
+HUGE = 2**53
+_EFFECTS = {Effect.READS: "Reads.", Effect.ADDS: "Adds.", Effect.DESTROYS: "Changes or deletes."}
+
+
+def render_mcp_tools() -> str:
+    return _HEAD + "".join(_render_toolsets())
+
+
+def _render_toolsets() -> Iterator[str]:
+    yield "\n## Toolset `kb`\n"
+    for tool in KB_TOOLS:
+        yield from _render_tool(tool)
+    yield "\n## Toolset `kb-collections`\n\n"
+    yield "The same tools, in which every document is in at most one collection. What differs:\n"
+    same = {tool.name: tool for tool in KB_TOOLS}
+    for tool in collection_tools(McpSettings.model_fields["mcp_collections"].default):
+        if tool.name not in same or tool.description != same[tool.name].description:
+            yield from _render_tool(tool, same.get(tool.name))
+    yield "\n## Prompts\n\n"
+    for prompt in PROMPTS:
+        yield f"- `{prompt.name}`: {prompt.description}\n"
+
+
+def _render_tool(tool: Tool, same: Tool | None = None) -> Iterator[str]:
+    known = same.parameters if same else {}
+    told = tool.description.removeprefix(same.description).strip() if same else tool.description
+    yield f"\n### `{tool.name}`\n\n{told}\n\n"
+    if same is None:
+        yield f"*{_EFFECTS[tool.effect]}*\n"
+    rows = {name: schema for name, schema in tool.parameters.items() if known.get(name) != schema}
+    if rows:
+        yield "\n| parameter | type | meaning |\n|---|---|---|\n"
+    for name, schema in rows.items():
+        needed = " (needed)" if name in tool.required else ""
+        yield f"| `{name}`{needed} | {_render_type(schema)} | {schema.get('description', '')} |\n"
+
+
+def _render_type(schema: Schema) -> str:
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    limits = [f"{word} {schema[key]:,}" for key, word in _LIMITS.items() if schema.get(key, HUGE) < HUGE]
+    values = [", ".join(f"`{value}`" for value in schema["enum"])] if "enum" in schema else []
+    default = [f"default {schema['default']}"] if "default" in schema else []
+    return "; ".join([" or ".join(kinds), *values, *limits, *default])
+
+
+_LIMITS = {"minimum": "from", "maximum": "to", "maxLength": "characters up to", "maxItems": "items up to"}

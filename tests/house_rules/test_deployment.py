@@ -1,0 +1,281 @@
+"""What containers are told must be what the programs know: `compose.yaml` and `deploy/` against the code.
+
+D2, and the deployment scenarios of the MCP server. No container is started here.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+
+from kb.child import STOP_WITHIN_SECONDS
+from kb.cli.main import app
+from kb.engine.api.app import create_routes
+from kb.engine.processes.engine_process import SHUTDOWN_WITHIN_SECONDS
+from kb.mcp.guard import HEALTH_PATH
+from kb.mcp.uploads import BYTES_PER_MB, MAX_STAGED_BYTES
+from kb.settings import EngineSettings, McpSettings, SettingsError, describe_options, read_settings
+
+ROOT = Path(__file__).parents[2]
+DOCKERFILES = sorted((ROOT / "deploy").glob("*.Dockerfile"))
+PAGE = ROOT / "docs" / "how-to" / "run-in-containers.md"
+
+Service: TypeAlias = dict[str, Any]  # Any: YAML
+Steps: TypeAlias = list[tuple[str, str]]
+
+# Fixed by the image; the port that the host sees is chosen where it is published.
+FIXED = {"KB_PORT", "KB_MCP_PORT", "KB_EMBEDDING_MODEL"}
+
+
+def read_compose(given: Mapping[str, str] = {}) -> dict[str, Any]:
+    """As somebody gets it who has set these variables: any other `${NAME:-default}` is its default."""
+    text = (ROOT / "compose.yaml").read_text(encoding="utf-8")
+    filled = re.sub(r"\$\{(\w+):-([^}]*)\}", lambda match: given.get(match[1], match[2]), text)
+    compose: dict[str, Any] = yaml.safe_load(filled)
+    return compose
+
+
+SERVICES: dict[str, Service] = read_compose()["services"]
+ENGINES = [name for name, service in SERVICES.items() if service["build"]["target"] == "engine"]
+
+
+def read_stages(dockerfile: Path) -> dict[str, Steps]:
+    """The instructions of each stage, after those of the stage that it starts from."""
+    text = re.sub(r"^#.*\n", "", dockerfile.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    stages: dict[str, Steps] = {}
+    name = ""
+    for line in re.sub(r"\\\n\s*", "", text).splitlines():
+        instruction, _, rest = line.partition(" ")
+        if instruction == "FROM":
+            origin, _, name = rest.partition(" AS ")
+            stages[name] = list(stages.get(origin, []))
+        elif line:
+            stages[name].append((instruction, rest))
+    return stages
+
+
+def steps_of(service: Service) -> Steps:
+    return read_stages(ROOT / service["build"]["dockerfile"])[service["build"]["target"]]
+
+
+def last_of(instruction: str, steps: Steps) -> str:
+    return [rest for name, rest in steps if name == instruction][-1]
+
+
+def environment_of(name: str, given: Mapping[str, str]) -> dict[str, str]:
+    """What the program sees: the values that stand there, and of those without one the values that are given."""
+    named: dict[str, str | None] = read_compose(given)["services"][name]["environment"]
+    values = {name: given.get(name) if value is None else value for name, value in named.items()}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def engine_settings(name: str, folder: Path, given: Mapping[str, str] = {}) -> EngineSettings:
+    return read_settings(EngineSettings, {}, environment_of(name, given), folder)
+
+
+def mcp_settings(folder: Path, given: Mapping[str, str] = {}) -> McpSettings:
+    return read_settings(McpSettings, {}, environment_of("mcp", given), folder)
+
+
+def test_engine_and_mcp_server_start_by_default_and_one_profile_stands_for_each_kind_of_device() -> None:
+    """D2"""
+    profiles = {name: service.get("profiles") for name, service in SERVICES.items()}
+
+    assert profiles == {"engine": None, "mcp": None, "engine-nvidia": ["nvidia"], "engine-rocm": ["rocm"]}
+    assert {Path(SERVICES[name]["build"]["dockerfile"]) for name in SERVICES} == {
+        path.relative_to(ROOT) for path in DOCKERFILES
+    }
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_each_image_runs_the_kb_command_of_its_program(name: str) -> None:
+    """D2"""
+    commands = {command.callback.__name__ for command in app.registered_commands if command.callback}
+
+    command = json.loads(last_of("CMD", steps_of(SERVICES[name])))
+
+    assert command == ["kb", SERVICES[name]["build"]["target"]]
+    assert command[1] in commands
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_each_port_is_the_programs_own_and_published_on_loopback_only(name: str, tmp_path: Path) -> None:
+    """D2"""
+    port = mcp_settings(tmp_path).mcp_port if name == "mcp" else engine_settings(name, tmp_path).port
+
+    assert SERVICES[name]["ports"] == [f"127.0.0.1:{port}:{port}"]
+    assert last_of("EXPOSE", steps_of(SERVICES[name])) == str(port)
+    assert f'"127.0.0.1", {port}' in SERVICES[name]["healthcheck"]["test"][-1]
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_the_health_check_of_the_engine_asks_a_route_that_exists(name: str) -> None:
+    """D2"""
+    check = SERVICES[name]["healthcheck"]["test"][-1]
+
+    assert '"/health/ready"' in check
+    assert "/health/ready" in create_routes().openapi()["paths"]
+
+
+def test_the_health_check_of_the_mcp_server_asks_a_route_that_exists() -> None:
+    """D2"""
+    assert f'"{HEALTH_PATH}"' in SERVICES["mcp"]["healthcheck"]["test"][-1]
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_docker_compose_deployment(name: str, tmp_path: Path) -> None:
+    """D2; scenario "Docker Compose deployment": the MCP server calls the engine by the service's name."""
+    called = urlsplit(mcp_settings(tmp_path).engine_url)
+    aliases = SERVICES[name].get("networks", {}).get("default", {}).get("aliases", [])
+
+    engine = engine_settings(name, tmp_path)
+
+    assert (called.scheme, called.hostname, called.port) == ("http", "engine", engine.port)
+    assert called.hostname in [name, *aliases]
+    assert called.hostname in engine.accepted_hosts
+    assert "localhost" in engine.accepted_hosts
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_the_programs_listen_for_other_containers_and_start_with_nothing_set(name: str, tmp_path: Path) -> None:
+    """D2"""
+    engine, server = engine_settings(name, tmp_path), mcp_settings(tmp_path)
+
+    engine.refuse_public_without_key()
+    server.refuse_public_without_key()
+
+    assert (engine.host, server.mcp_host) == ("0.0.0.0", "0.0.0.0")  # noqa: S104  inside a container
+
+
+def test_without_that_leave_they_refuse_to_start_unless_they_have_their_keys(tmp_path: Path) -> None:
+    """D2"""
+    without = {"KB_INSECURE": "false"}
+    keys = {**without, "KB_API_KEY": "for-programs", "KB_MCP_API_KEY": "for-agents"}
+    engine, server = engine_settings("engine", tmp_path, keys), mcp_settings(tmp_path, keys)
+
+    for program in (engine_settings("engine", tmp_path, without), mcp_settings(tmp_path, without)):
+        with pytest.raises(SettingsError, match="no key is set"):
+            program.refuse_public_without_key()
+    engine.refuse_public_without_key()
+    server.refuse_public_without_key()
+
+    assert engine.api_key.get_secret_value() == server.api_key.get_secret_value() == "for-programs"
+    assert server.mcp_api_key.get_secret_value() == "for-agents"
+
+
+def test_names_that_are_added_do_not_shut_out_the_health_checks_and_the_mcp_server(tmp_path: Path) -> None:
+    """D2"""
+    names = {"KB_ALLOWED_HOSTS": "kb.example.org", "KB_MCP_ALLOWED_HOSTS": "agents.example.org"}
+
+    engine, server = engine_settings("engine", tmp_path, names), mcp_settings(tmp_path, names)
+
+    assert {"127.0.0.1", "engine", "kb.example.org"} <= set(engine.accepted_hosts)
+    assert {"127.0.0.1", "agents.example.org"} <= set(server.accepted_hosts)
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_option_of_a_program_can_be_given_to_its_container(name: str) -> None:
+    """D2"""
+    program = SERVICES[name]["build"]["target"]
+    options = {option.variable for option in describe_options() if program in option.programs}
+
+    assert set(SERVICES[name]["environment"]) == options - FIXED
+
+
+@pytest.mark.parametrize("path", [ROOT / "compose.yaml", PAGE, *DOCKERFILES], ids=lambda path: path.name)
+def test_every_variable_named_for_containers_is_a_setting(path: Path) -> None:
+    """D2"""
+    settings = {option.variable for option in describe_options()}
+
+    named = set(re.findall(r"\bKB_[A-Z_]+", path.read_text(encoding="utf-8")))
+
+    assert {name.removesuffix("_FILE") for name in named} <= settings
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_container_is_not_root_and_can_write_only_where_it_must(name: str) -> None:
+    """D2"""
+    service = SERVICES[name]
+
+    user, _, group = last_of("USER", steps_of(service)).partition(":")
+
+    assert int(user) > 0
+    assert int(group) > 0
+    assert any(rest.startswith(f"useradd --uid {user} ") for _, rest in steps_of(service))
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert [mount.partition(":")[0] for mount in service["tmpfs"]] == ["/tmp"]  # noqa: S108  a container's own
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_the_one_volume_is_the_data_directory_and_belongs_to_the_containers_user(name: str, tmp_path: Path) -> None:
+    """D2"""
+    settings = engine_settings(name, tmp_path)
+
+    assert list(read_compose()["volumes"]) == ["data"]
+    assert "volumes" not in SERVICES["mcp"]
+    assert SERVICES[name]["volumes"] == [f"data:{settings.data_dir}"]
+    assert ("RUN", f"install --directory --owner=kb --group=kb {settings.data_dir}") in steps_of(SERVICES[name])
+
+
+@pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.name)
+def test_the_model_is_in_the_image_where_the_engine_looks_for_it(dockerfile: Path) -> None:
+    """D2, D3"""
+    stages = read_stages(dockerfile)
+    cache = last_of("ENV", stages["engine"])
+    (origin,) = re.findall(r"--from=(\S+) /opt/kb /opt/kb", last_of("COPY", stages["engine"]))
+
+    fetched = [rest for _, rest in stages[origin] if "kb model fetch" in rest]
+
+    assert cache.startswith("XDG_CACHE_HOME=/opt/kb/")
+    assert len(fetched) == 1
+    assert fetched[0].startswith(f"{cache} kb model fetch")
+
+
+@pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.name)
+def test_the_build_sends_what_the_dockerfile_copies(dockerfile: Path) -> None:
+    """D2"""
+    steps = [step for stage in read_stages(dockerfile).values() for step in stage]
+    sent = re.findall(r"^!(.+)$", (ROOT / ".dockerignore").read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+    copied = {source for name, rest in steps if name == "COPY" and "--from" not in rest for source in rest.split()[:-1]}
+
+    assert copied == set(sent)
+    assert all((ROOT / source).exists() for source in copied)
+
+
+@pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.name)
+def test_a_runtime_for_another_device_is_of_a_version_that_the_engine_allows(dockerfile: Path) -> None:
+    """D3: later ones write telemetry."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (allowed,) = [
+        Requirement(line) for line in project["optional-dependencies"]["engine"] if line.startswith("onnxruntime")
+    ]
+
+    installed = re.findall(r"onnxruntime-\w+==([\d.]+)", dockerfile.read_text(encoding="utf-8"))
+
+    assert len(installed) == (0 if dockerfile.name == "cpu.Dockerfile" else 1)
+    assert all(version in allowed.specifier for version in installed)
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_stopped_container_has_time_to_finish_what_is_under_way(name: str) -> None:
+    """D2"""
+    grace = int(SERVICES[name]["stop_grace_period"].removesuffix("s"))
+
+    assert grace > SHUTDOWN_WITHIN_SECONDS + STOP_WITHIN_SECONDS
+
+
+def test_the_mcp_server_has_room_for_all_the_uploads_that_it_accepts() -> None:
+    """D2, M13: each lies there twice while its chunks are joined."""
+    (room,) = re.findall(r"size=(\d+)g", SERVICES["mcp"]["tmpfs"][0])
+
+    assert int(room) * 1024 * BYTES_PER_MB >= 2 * MAX_STAGED_BYTES

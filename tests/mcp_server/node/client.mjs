@@ -1,0 +1,42 @@
+// The TypeScript SDK's client, led from outside: client.mjs <url> [<key>]
+//
+// Each line of input is one step, [method, ...arguments] in JSON; each line of output is what came of it, either
+// {"answer": ...} or {"thrown": ...}. An address that begins with ws is spoken to over a WebSocket.
+
+import { createRequire } from "node:module";
+import { createInterface } from "node:readline";
+
+// The packages lie elsewhere (NODE_PATH), where `import` does not look.
+const require = createRequire(import.meta.url);
+const { Client } = require("@modelcontextprotocol/sdk/client/index.js");
+const { StreamableHTTPClientTransport } = require("@modelcontextprotocol/sdk/client/streamableHttp.js");
+const { WebSocketClientTransport } = require("@modelcontextprotocol/sdk/client/websocket.js");
+
+const [address, key] = process.argv.slice(2);
+const url = new URL(address);
+const headers = key ? { Authorization: `Bearer ${key}` } : {};
+const transport = url.protocol.startsWith("ws")
+  ? new WebSocketClientTransport(url)
+  : new StreamableHTTPClientTransport(url, { requestInit: { headers } });
+const client = new Client({ name: "kb-tests", version: "1.0.0" });
+
+const steps = {
+  connect: () => client.connect(transport),
+  sessionId: () => transport.sessionId,
+  listTools: () => client.listTools(),
+  callTool: (params) => client.callTool(params),
+  callToolForProgress: (params) => client.callTool(params, undefined, { onprogress: () => {} }),
+};
+
+async function take(step, ...given) {
+  try {
+    return { answer: (await steps[step](...given)) ?? null };
+  } catch (error) {
+    return { thrown: { code: error.code, message: error.message, data: error.data } };
+  }
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  console.log(JSON.stringify(await take(...JSON.parse(line))));
+}
+process.exit();
