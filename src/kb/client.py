@@ -30,6 +30,7 @@ NamedFile: TypeAlias = tuple[str, bytes | BinaryIO]
 CONNECT_WITHIN_SECONDS = 5.0
 # The slowest answer is a note of a million characters, rewritten and embedded while its author waits.
 ANSWER_WITHIN_SECONDS = 300.0
+CONNECTIONS = 100
 FIRST_POLL_SECONDS = 0.02
 LONGEST_POLL_SECONDS = 0.5
 FINISHED = frozenset({"completed", "failed", "cancelled"})
@@ -60,6 +61,8 @@ class EngineClient:
             base_url=base_url,
             headers=headers,
             timeout=httpx.Timeout(timeout, connect=min(timeout, CONNECT_WITHIN_SECONDS)),
+            # For a program with many callers of its own; the default would close all but 20 after each request.
+            limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
             # The engine is a local program: neither a proxy nor a .netrc of the machine concerns it.
             trust_env=False,
         )
@@ -81,6 +84,10 @@ class EngineClient:
             # Before it told its version with every answer, the engine told it only here.
             version = named[1] if named else str((await self.get_status())["version"])
         except (ValueError, LookupError, TypeError) as error:
+            raise NotAnEngine(str(self._http.base_url)) from error
+        except httpx.HTTPStatusError as error:
+            if error.response.status_code != httpx.codes.NOT_FOUND:
+                raise
             raise NotAnEngine(str(self._http.base_url)) from error
         if _parse_version(version) < _parse_version(MIN_ENGINE_VERSION):
             raise EngineTooOld(version)

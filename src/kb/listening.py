@@ -11,6 +11,9 @@ import socket
 from collections.abc import Iterable
 
 BACKLOG = 2048
+# Longer than any client keeps a connection that it does not use (httpx: 5 seconds, browsers: a minute). Closed by us
+# in the moment in which the client sends its next request, it would look as if the server were gone.
+KEEP_ALIVE_SECONDS = 75
 
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",

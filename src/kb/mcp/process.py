@@ -13,7 +13,7 @@ import uvicorn
 from pydantic import TypeAdapter
 
 from kb.child import Child, listen_to_parent, read_options
-from kb.listening import CannotStart, url_of
+from kb.listening import KEEP_ALIVE_SECONDS, CannotStart, url_of
 from kb.logs import log_to_stderr
 from kb.mcp.app import PATH, App, McpOptions, open_app
 from kb.mcp.http import MAX_BODY_BYTES
@@ -66,6 +66,7 @@ async def _serve(
             log_level="warning",
             server_header=False,
             lifespan="off",
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
             ws_max_size=MAX_BODY_BYTES,
             timeout_graceful_shutdown=SHUTDOWN_WITHIN_SECONDS,
         )

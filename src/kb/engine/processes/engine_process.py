@@ -10,7 +10,7 @@ from kb.engine.api.app import create_app
 from kb.engine.api.guard import Access
 from kb.engine.processes.worker_process import start_worker
 from kb.engine.wiring import EngineOptions, open_engine
-from kb.listening import listen, url_of
+from kb.listening import KEEP_ALIVE_SECONDS, listen, url_of
 from kb.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -46,6 +46,7 @@ def serve_engine(
                     log_level="warning",
                     server_header=False,
                     lifespan="off",
+                    timeout_keep_alive=KEEP_ALIVE_SECONDS,
                     timeout_graceful_shutdown=SHUTDOWN_WITHIN_SECONDS,
                 )
             )

@@ -1,0 +1,211 @@
+"""Processes that the tests of the MCP server share, and agents that call it in each way there is.
+
+There are two MCP servers, one for each toolset, that demand a key of agents. Each knows nothing but a proxy, which
+records what it asks of the engine; and the engine demands a key of its own.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import httpx
+import mcp
+import pytest
+from anyio.from_thread import start_blocking_portal
+from tests.engine_program import EngineProgram
+from tests.mcp_server.programs import Json, McpProgram, RawClient, sdk_client
+from tests.mcp_server.recording import RecordingProxy
+from tests.mcp_server.staging import staged_files
+
+from kb.client import FINISHED
+from kb.mcp.upload_folder import default_parent
+
+ENGINE_KEY = "the-key-of-the-engine"
+AGENT_KEY = "the-key-of-the-agents"
+WAIT_AT_MOST_SECONDS = 30
+
+Speech = Literal["raw", "legacy", "auto"]
+"""Plain JSON-RPC, or the official client in one of its eras."""
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
+
+
+class Agent:
+    """Calls tools; how it speaks is its own affair."""
+
+    def __init__(self, call_for_result: Callable[[str, Json], Json]) -> None:
+        self._call_for_result = call_for_result
+
+    def call(self, tool: str, **arguments: Any) -> Json:
+        """What a tool answers if it succeeds."""
+        result = self._call_for_result(tool, arguments)
+        assert not result["isError"], result["structuredContent"]
+        answer: Json = result["structuredContent"]
+        return answer
+
+    def fail(self, tool: str, **arguments: Any) -> Json:
+        """What a tool answers if it fails."""
+        result = self._call_for_result(tool, arguments)
+        assert result["isError"], result["structuredContent"]
+        answer: Json = result["structuredContent"]
+        return answer
+
+
+Agents = dict[Speech, Agent]
+
+
+@contextmanager
+def open_agents(url: str) -> Iterator[Agents]:
+    """One agent of each kind, with the right key. The official clients keep their connection all the while."""
+    with (
+        RawClient(url, headers=bearer(AGENT_KEY)) as client,
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(sdk_client(url, "legacy", key=AGENT_KEY)) as legacy,
+        portal.wrap_async_context_manager(sdk_client(url, "auto", key=AGENT_KEY)) as auto,
+    ):
+
+        def call_by_sdk(client: mcp.Client, tool: str, arguments: Json) -> Json:
+            result = portal.call(client.call_tool, tool, arguments)
+            wire: Json = result.model_dump(mode="json", by_alias=True)
+            return wire
+
+        yield {
+            "raw": Agent(lambda tool, arguments: client.call_for_result(tool, **arguments)),
+            "legacy": Agent(partial(call_by_sdk, legacy)),
+            "auto": Agent(partial(call_by_sdk, auto)),
+        }
+
+
+def staging_program(folder: Path, engine_url: str, settings: Mapping[str, str] = {}) -> McpProgram:
+    """`kb mcp` with both keys, which stages uploads in its own folder."""
+    keys = {"KB_API_KEY": ENGINE_KEY, "KB_MCP_API_KEY": AGENT_KEY}
+    return McpProgram(folder, engine_url, {**keys, "TMPDIR": str(folder), **settings})
+
+
+def staged_by(program: McpProgram) -> list[Path]:
+    """The chunks on disk, whatever upload they belong to."""
+    return staged_files(program.log.parent / default_parent().name)
+
+
+@pytest.fixture(scope="session")
+def keyed_engine(model_folder: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
+    """`kb up` that demands a key of the engine's clients, and none of agents; whoever stops it starts it again."""
+    program = EngineProgram(tmp_path_factory.mktemp("keyed-engine"), {"KB_API_KEY": ENGINE_KEY})
+    program.start()
+    yield program
+    program.stop()
+
+
+@pytest.fixture(scope="session")
+def engine_http(keyed_engine: EngineProgram) -> Iterator[httpx.Client]:
+    """Straight to the engine, past the MCP server and the proxy."""
+    url = f"{keyed_engine.url}/api/v1"
+    with httpx.Client(base_url=url, headers=bearer(ENGINE_KEY), trust_env=False, timeout=60) as http:
+        yield http
+
+
+@pytest.fixture(scope="session")
+def running_proxy(keyed_engine: EngineProgram) -> Iterator[RecordingProxy]:
+    proxy = RecordingProxy(keyed_engine.url)
+    with proxy.running():
+        yield proxy
+
+
+@pytest.fixture
+def proxy(running_proxy: RecordingProxy) -> RecordingProxy:
+    """With what the server of the toolset kb sends from now on."""
+    running_proxy.sent.clear()
+    return running_proxy
+
+
+@pytest.fixture(scope="session")
+def running_collections_proxy(keyed_engine: EngineProgram) -> Iterator[RecordingProxy]:
+    proxy = RecordingProxy(keyed_engine.url)
+    with proxy.running():
+        yield proxy
+
+
+@pytest.fixture
+def collections_proxy(running_collections_proxy: RecordingProxy) -> RecordingProxy:
+    """With what the server of the toolset kb-collections sends from now on."""
+    running_collections_proxy.sent.clear()
+    return running_collections_proxy
+
+
+@pytest.fixture(scope="session")
+def kb_program(running_proxy: RecordingProxy, tmp_path_factory: pytest.TempPathFactory) -> Iterator[McpProgram]:
+    """`kb mcp` with the toolset that is on by default."""
+    with staging_program(tmp_path_factory.mktemp("mcp-kb"), running_proxy.url) as program:
+        yield program
+    assert "Traceback" not in program.log.read_text()
+
+
+@pytest.fixture(scope="session")
+def collections_program(
+    running_collections_proxy: RecordingProxy, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[McpProgram]:
+    """`kb mcp` with the toolset kb-collections."""
+    settings = {"KB_MCP_TOOLSETS": "kb-collections"}
+    with staging_program(
+        tmp_path_factory.mktemp("mcp-collections"), running_collections_proxy.url, settings
+    ) as program:
+        yield program
+    assert "Traceback" not in program.log.read_text()
+
+
+@pytest.fixture(scope="session")
+def agents(kb_program: McpProgram) -> Iterator[Agents]:
+    with open_agents(kb_program.url) as agents:
+        yield agents
+
+
+@pytest.fixture(params=get_args(Speech))
+def agent(request: pytest.FixtureRequest, agents: Agents) -> Agent:
+    return agents[request.param]
+
+
+@pytest.fixture(scope="session")
+def agents_with_collections(collections_program: McpProgram) -> Iterator[Agents]:
+    with open_agents(collections_program.url) as agents:
+        yield agents
+
+
+@pytest.fixture(params=get_args(Speech))
+def collections_agent(request: pytest.FixtureRequest, agents_with_collections: Agents) -> Agent:
+    return agents_with_collections[request.param]
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + WAIT_AT_MOST_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, "It did not come about."
+        time.sleep(0.02)
+
+
+def completed_document(engine_http: httpx.Client, job_id: int) -> Json:
+    """The document that a job has become, as the engine shows it."""
+    wait_until(lambda: engine_http.get(f"/jobs/{job_id}").json()["status"] in FINISHED)
+    job = engine_http.get(f"/jobs/{job_id}").json()
+    assert job["status"] == "completed", job
+    return get_document(engine_http, job["document_id"])
+
+
+def get_document(engine_http: httpx.Client, document_id: int) -> Json:
+    document: Json = engine_http.get(f"/documents/{document_id}").raise_for_status().json()
+    return document
+
+
+def add_note(engine_http: httpx.Client, text: str, *tags: str, source_path: str | None = None) -> Json:
+    """A note that an agent has nothing to do with."""
+    note = {"type": "note", "text": text, "tags": tags, "source_path": source_path}
+    return completed_document(engine_http, engine_http.post("/jobs", json=note).raise_for_status().json()["id"])
+
+
+def add_file(engine_http: httpx.Client, name: str, content: bytes, *tags: str) -> Json:
+    job = engine_http.post("/jobs", files={"file": (name, content)}, data={"tags": tags}).raise_for_status().json()
+    return completed_document(engine_http, job["id"])
