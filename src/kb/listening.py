@@ -9,6 +9,10 @@ import hmac
 import re
 import socket
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import uvicorn
 
 BACKLOG = 2048
 # Longer than any client keeps a connection that it does not use (httpx: 5 seconds, browsers: a minute). Closed by us
@@ -69,6 +73,23 @@ def listen(host: str, port: int, port_variable: str) -> socket.socket:
 def url_of(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def configure_server(app: Any, *, shutdown_within_seconds: int, **own: Any) -> "uvicorn.Config":
+    """How uvicorn serves an ASGI application of ours; its log is our own."""
+    import uvicorn
+
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        lifespan="off",
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=shutdown_within_seconds,
+        **own,
+    )
 
 
 def _without_port(host: str) -> str:

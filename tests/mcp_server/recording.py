@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -62,15 +62,14 @@ class RecordingProxy:
     def running(self) -> Iterator[None]:
         with httpx.Client(base_url=self._engine_url, trust_env=False, timeout=60) as engine:
 
-            class Recorded(_Connection):
-                def answer(connection, body: bytes) -> httpx.Response:
-                    headers = {name.lower(): value for name, value in connection.headers.items()}
-                    url = urlsplit(connection.path)
-                    self.sent.append(Sent(connection.command, url.path, parse_qs(url.query), headers, body))
-                    passed_on = {name: value for name, value in headers.items() if name not in HOP_HEADERS}
-                    return engine.request(connection.command, connection.path, headers=passed_on, content=body)
+            def record(connection: BaseHTTPRequestHandler, body: bytes) -> httpx.Response:
+                headers = {name.lower(): value for name, value in connection.headers.items()}
+                url = urlsplit(connection.path)
+                self.sent.append(Sent(connection.command, url.path, parse_qs(url.query), headers, body))
+                passed_on = {name: value for name, value in headers.items() if name not in HOP_HEADERS}
+                return engine.request(connection.command, connection.path, headers=passed_on, content=body)
 
-            with _serving(Recorded) as self.url:
+            with _serving(record) as self.url:
                 yield
 
 
@@ -82,41 +81,33 @@ class PretendedEngine:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        class Deceived(_Connection):
-            def answer(connection, body: bytes) -> httpx.Response:
-                return self.answer
-
-        with _serving(Deceived) as self.url:
+        with _serving(lambda connection, body: self.answer) as self.url:
             yield
 
 
-class _Connection(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    wbufsize = -1
-    disable_nagle_algorithm = True
-
-    def answer(self, body: bytes) -> httpx.Response:
-        raise NotImplementedError
-
-    def _serve(self) -> None:
-        answer = self.answer(self.rfile.read(int(self.headers.get("Content-Length", 0))))
-        self.send_response_only(answer.status_code)
-        for name, value in answer.headers.items():
-            if name not in HOP_HEADERS:
-                self.send_header(name, value)
-        self.send_header("Content-Length", str(len(answer.content)))
-        self.end_headers()
-        self.wfile.write(answer.content)
-
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
 @contextmanager
-def _serving(connection: type[_Connection]) -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), connection) as server:
+def _serving(answer_to: Callable[[BaseHTTPRequestHandler, bytes], httpx.Response]) -> Iterator[str]:
+    class Connection(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        wbufsize = -1
+        disable_nagle_algorithm = True
+
+        def _serve(self) -> None:
+            answer = answer_to(self, self.rfile.read(int(self.headers.get("Content-Length", 0))))
+            self.send_response_only(answer.status_code)
+            for name, value in answer.headers.items():
+                if name not in HOP_HEADERS:
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(answer.content)))
+            self.end_headers()
+            self.wfile.write(answer.content)
+
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Connection) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
         try:

@@ -13,7 +13,7 @@ import uvicorn
 from pydantic import TypeAdapter
 
 from kb.child import Child, listen_to_parent, read_options
-from kb.listening import KEEP_ALIVE_SECONDS, CannotStart, url_of
+from kb.listening import CannotStart, configure_server, url_of
 from kb.logs import log_to_stderr
 from kb.mcp.app import PATH, App, McpOptions, open_app
 from kb.mcp.http import MAX_BODY_BYTES
@@ -59,17 +59,7 @@ async def _serve(
 ) -> None:
     logging.getLogger("uvicorn.error").addFilter(_is_worth_logging)
     async with open_app(options) as app:
-        config = uvicorn.Config(
-            app.asgi,
-            log_config=None,
-            access_log=False,
-            log_level="warning",
-            server_header=False,
-            lifespan="off",
-            timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            ws_max_size=MAX_BODY_BYTES,
-            timeout_graceful_shutdown=SHUTDOWN_WITHIN_SECONDS,
-        )
+        config = configure_server(app.asgi, shutdown_within_seconds=SHUTDOWN_WITHIN_SECONDS, ws_max_size=MAX_BODY_BYTES)
         server = _Server(config, app, stopped_by)
         if has_parent:
             listen_to_parent(on_nudge=lambda: None, on_end=server.stop)

@@ -10,7 +10,7 @@ from kb.engine.api.app import create_app
 from kb.engine.api.guard import Access
 from kb.engine.processes.worker_process import start_worker
 from kb.engine.wiring import EngineOptions, open_engine
-from kb.listening import KEEP_ALIVE_SECONDS, listen, url_of
+from kb.listening import configure_server, listen, url_of
 from kb.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -38,19 +38,8 @@ def serve_engine(
                 ),
                 access,
             )
-            server = uvicorn.Server(
-                uvicorn.Config(
-                    app,
-                    log_config=None,
-                    access_log=False,
-                    log_level="warning",
-                    server_header=False,
-                    lifespan="off",
-                    timeout_keep_alive=KEEP_ALIVE_SECONDS,
-                    timeout_graceful_shutdown=SHUTDOWN_WITHIN_SECONDS,
-                )
-            )
+            config = configure_server(app, shutdown_within_seconds=SHUTDOWN_WITHIN_SECONDS)
             on_listening(url)
-            server.run(sockets=[listener])
+            uvicorn.Server(config).run(sockets=[listener])
         finally:
             worker.stop()
