@@ -68,7 +68,8 @@ $(STAMP): requirements.lock pyproject.toml
 # Programs that the tests set on the MCP server: the conformance suite, other clients, and a Node.js new enough for
 # them. The npm at hand may be older: it only warns, and would do so at length.
 $(NODE_STAMP): tests/mcp_server/node/package.json
-	@command -v npm >/dev/null || { echo "The tests need npm, which comes with Node.js. Install it." >&2; exit 1; }
+	@command -v npm >/dev/null || { test "$$(id -u)" = 0 && apt-get install --yes -qq npm >/dev/null; } || { \
+		echo "The tests need npm, which comes with Node.js. Install it." >&2; exit 1; }
 	@echo "Installing MCP clients into .node (about half a minute the first time) ..."
 	@mkdir -p .node
 	@cp $< .node/package.json

@@ -1,6 +1,7 @@
 """The reference page of the MCP server: every tool of every toolset, as agents are told of it."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 
 from kb.mcp.prompts import PROMPTS
 from kb.mcp.tools import Effect, Schema, Tool
@@ -24,7 +25,7 @@ says so: `truncated`, `next_offset` and, in words, `continue_with`. A tool that 
 """
 # A bound that exists only because numbers in a database have one.
 HUGE = 2**53
-_EFFECTS = {Effect.READS: "Reads.", Effect.ADDS: "Adds.", Effect.DESTROYS: "Changes or deletes."}
+_EFFECTS = {Effect.READS: "Reads.", Effect.ADDS: "Adds.", Effect.CHANGES: "Changes or deletes."}
 
 
 def render_mcp_tools() -> str:
@@ -49,22 +50,29 @@ def _render_toolsets() -> Iterator[str]:
 def _render_tool(tool: Tool, same: Tool | None = None) -> Iterator[str]:
     known = same.parameters if same else {}
     told = tool.description.removeprefix(same.description).strip() if same else tool.description
-    yield f"\n### `{tool.name}`\n\n{told}\n\n"
-    if same is None:
-        yield f"*{_EFFECTS[tool.effect]}*\n"
+    effect = "" if same else f" *{_EFFECTS[tool.effect]}*"
+    yield f"\n### `{tool.name}`\n\n{told}{effect}\n"
     rows = {name: schema for name, schema in tool.parameters.items() if known.get(name) != schema}
     if rows:
         yield "\n| parameter | type | meaning |\n|---|---|---|\n"
-    for name, schema in rows.items():
-        needed = " (needed)" if name in tool.required else ""
-        yield f"| `{name}`{needed} | {_render_type(schema)} | {schema.get('description', '')} |\n"
+        yield from _render_rows(rows, tool.required)
+    if same is None:
+        fields = ", ".join(f"`{name}`" for name in tool.answers)
+        yield f"\nAn answer may hold {fields}.\n"
+
+
+def _render_rows(schemas: Mapping[str, Schema], required: tuple[str, ...], place: str = "") -> Iterator[str]:
+    for name, schema in schemas.items():
+        needed = " (needed)" if name in required else ""
+        yield f"| `{place}{name}`{needed} | {_render_type(schema)} | {schema.get('description', '')} |\n"
+        yield from _render_rows(schema.get("properties", {}), (), f"{place}{name}.")
 
 
 def _render_type(schema: Schema) -> str:
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     limits = [f"{word} {schema[key]:,}" for key, word in _LIMITS.items() if schema.get(key, HUGE) < HUGE]
     values = [", ".join(f"`{value}`" for value in schema["enum"])] if "enum" in schema else []
-    default = [f"default {schema['default']}"] if "default" in schema else []
+    default = [f"default `{json.dumps(schema['default'])}`"] if "default" in schema else []
     return "; ".join([" or ".join(kinds), *values, *limits, *default])
 
 

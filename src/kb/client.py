@@ -1,4 +1,4 @@
-"""The engine's HTTP API as a Python class; the command line and scripts alike use it.
+"""The engine's HTTP API as a Python class; the command line, the MCP server and scripts alike use it.
 
     async with EngineClient("http://127.0.0.1:8000", api_key) as engine:
         job = await engine.submit_note("The spare key is under the flower pot.", tags=["home"])
@@ -77,7 +77,7 @@ class EngineClient:
     async def require_supported_engine(self) -> None:
         """Raise `EngineTooOld` if the engine is older than `MIN_ENGINE_VERSION`, `NotAnEngine` if it is none.
 
-        No other method asks. A program asks once, before its first change; the command line, for each command.
+        No other method asks. A program asks before its first change, and again when the engine may be another one.
         """
         named = re.match(r"kb/(\S+)", (await self._http.get("/health/live")).headers.get("Server", ""))
         try:

@@ -8,7 +8,7 @@ always, key or no key.
 import hmac
 import re
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -46,6 +46,12 @@ class AllowedNames:
     def allow_origin(self, origin: str) -> bool:
         origin = origin.lower()
         return origin in self._origins or _without_port(origin.partition("://")[2]) in self._origins
+
+
+def bearer_key(authorization: Sequence[str]) -> str:
+    """The key in the Authorization headers of a request; empty if there is none, or more than one."""
+    scheme, _, key = authorization[0].partition(" ") if len(authorization) == 1 else ("", "", "")
+    return key if scheme.lower() == "bearer" else ""
 
 
 def is_same_key(given: str, secret: str) -> bool:

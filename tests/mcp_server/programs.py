@@ -5,12 +5,14 @@ import re
 import subprocess
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import httpx
 import httpx2
 import mcp
+from jsonschema import validate
 from mcp.client.streamable_http import streamable_http_client
 from tests.engine_program import STOP_WITHIN_SECONDS, kb_command, own_environment
 
@@ -99,7 +101,13 @@ class RawClient:
         result = self.call_for_result(tool, **arguments)
         assert result["isError"], result["structuredContent"]
         answer: Json = result["structuredContent"]
+        # Some clients show the model nothing of an answer that does not fit its tool's schema, not even of an error.
+        validate(answer, self._output_schemas[tool])
         return answer
+
+    @cached_property
+    def _output_schemas(self) -> dict[str, Json]:
+        return {tool["name"]: tool["outputSchema"] for tool in self.request("tools/list")["result"]["tools"]}
 
     def call_for_result(self, tool: str, **arguments: Any) -> Json:
         result: Json = self.request("tools/call", {"name": tool, "arguments": arguments})["result"]

@@ -139,8 +139,11 @@ def test_a_browser_sends_the_key_among_the_protocols_it_offers(guarded: McpProgr
 
 def test_refusals_leave_no_trace_in_the_log_and_no_key(guarded: McpProgram) -> None:
     """M2."""
-    log = guarded.log.read_text()
+    ping(guarded, Authorization=f"Bearer {KEY}x")
+    with pytest.raises(InvalidStatus):
+        ping_by_websocket(guarded, {"Authorization": f"Bearer {KEY}x"})
 
+    log = guarded.log.read_text()
     assert len(log.splitlines()) == 1
 
     assert KEY not in log

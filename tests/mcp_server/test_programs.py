@@ -4,7 +4,6 @@ import os
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,7 +39,7 @@ def run_kb(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_killed_mcp_server_is_started_again_while_its_callers_wait(everything: EngineProgram) -> None:
-    """M4, seeds: a restart of the server."""
+    """M4."""
     with RawClient(everything.mcp_url) as client:
         client.http.headers["Connection"] = "close"
         before = mcp_process_of(everything)
@@ -128,7 +127,5 @@ def test_a_folder_for_uploads_that_others_can_enter_is_refused_with_the_reason(t
 
 def test_health_is_told_while_the_engine_is_not_there(tmp_path: Path) -> None:
     """M2, M3."""
-    started = time.monotonic()
     with McpProgram(tmp_path, "http://127.0.0.1:9") as program:
         assert httpx.get(f"{program.url}/health", trust_env=False).json()["status"] == "ok"
-    assert time.monotonic() - started < WITHIN_SECONDS

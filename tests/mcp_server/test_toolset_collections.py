@@ -282,7 +282,7 @@ async def test_what_was_deleted_meanwhile_is_only_logged(call: Call, caplog: pyt
 
     await rest
 
-    assert f"What job {job['id']} added" in caplog.text
+    assert f"What job {job['id']} adds" in caplog.text
 
 
 async def test_of_several_collections_given_by_other_means_the_last_is_shown(
@@ -306,3 +306,34 @@ async def test_jobs_status_and_deletion_are_those_of_kb(collections: Use) -> Non
     assert deleted["status"] == "deleted"
     assert "jobs" in await collections("kb_jobs")
     assert "health" in await collections("kb_status")
+
+
+async def test_the_collection_is_shown_however_many_tags_are_cut(collections: Use) -> None:
+    """M5, M15"""
+    note = await add_note(
+        collections, "Tagged beyond measure", tags=[f"{number:03}-{'x' * 190}" for number in range(300)]
+    )
+
+    moved = await collections("kb_set_collection", document_id=note["id"], collection="workspace")
+    read = await collections("kb_get", document_id=note["id"])
+
+    assert moved["truncated"] is True
+    assert (moved["collection"], read["collection"]) == ("workspace", "workspace")
+
+
+async def test_a_note_added_again_by_its_source_path_has_moved_before_its_job_is_done(
+    collections: Use, engine: EngineClient, call: Call
+) -> None:
+    """M15"""
+    source_path = unique("path")
+    first = await add_note(collections, "In documents", source_path=source_path)
+    left: list[Coroutine[Any, Any, None]] = []
+    tools = {tool.name: tool for tool in collection_tools(COLLECTIONS)}
+
+    # A server that is stopped at once, so that nothing is done later.
+    arguments: Json = {"text": "In memory", "source_path": source_path, "collection": "memory"}
+    job = await tools["kb_addnote"].run(replace(call, later=left.append), arguments)
+    left[0].close()
+
+    await engine.wait_for_job(job["job_id"])
+    assert await stored_tags(engine, first["id"]) == ["collection:memory"]

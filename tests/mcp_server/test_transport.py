@@ -264,6 +264,30 @@ def test_wrong_arguments_are_named_before_any_call_is_made(client: RawClient) ->
     )
     assert client.fail("kb_get", document_id=True)["error"] == "invalid_parameter"
     assert client.fail("kb_tag", document_id=1, add=["x" * 201])["parameter"] == "add.0"
+    assert client.fail("kb_search", query=" ")["message"] == "'query' must not be blank, nor hold the character NUL."
+    assert client.fail("kb_upload_start", filename="a", total_size=1, tags=["\x00"])["parameter"] == "tags.0"
+
+
+def test_what_only_the_engine_finds_wrong_is_named_as_a_parameter_too(client: RawClient) -> None:
+    """M6."""
+    refused = client.fail("kb_search", query="a", filters={"date_range": {"start": "yesterday"}})
+
+    assert refused["error"] == "invalid_parameter"
+    assert refused["parameter"] == "filters.date_range.start"
+
+
+def test_a_missing_document_is_told_by_every_tool_in_words_that_every_client_shows(client: RawClient) -> None:
+    """M6, M9, M10, M11, M12."""
+    missing = 2**62
+    answers = [
+        client.fail("kb_get", document_id=missing),
+        client.fail("kb_delete", document_id=missing),
+        client.fail("kb_tag", document_id=missing, add=["a"]),
+        client.fail("kb_update_note", document_id=missing, text="a"),
+    ]
+
+    assert {answer["error"] for answer in answers} == {"document_not_found"}
+    assert all(str(missing) in answer["message"] for answer in answers)
 
 
 def test_a_whole_number_may_be_written_with_a_decimal_point(client: RawClient) -> None:

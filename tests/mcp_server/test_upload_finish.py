@@ -138,15 +138,16 @@ async def test_a_chunk_that_comes_while_the_file_is_sent_on_does_not_change_it(u
 
 async def test_a_cancelled_finish_leaves_the_upload_as_it_was(uploads: Uploads) -> None:
     recipient = Recipient()
-
-    async def send_for_ever(file: BinaryIO, upload: Upload) -> Json:
-        await anyio.sleep_forever()
-        raise AssertionError
-
     upload_id = start(uploads, 2)
     await uploads.add_chunk("agent", upload_id, 0, encoded(b"ab"))
-    with anyio.move_on_after(0.05):
-        await uploads.finish("agent", upload_id, send_for_ever)
+    with anyio.CancelScope() as scope:
+
+        async def send_until_cancelled(file: BinaryIO, upload: Upload) -> Json:
+            scope.cancel()
+            await anyio.sleep_forever()
+            raise AssertionError
+
+        await uploads.finish("agent", upload_id, send_until_cancelled)
 
     await uploads.finish("agent", upload_id, recipient.send)
 
@@ -166,4 +167,4 @@ async def test_the_oldest_finished_uploads_are_forgotten_first(
 
     with pytest.raises(ToolError, match="no upload"):
         uploads.get_upload("agent", ids[0])
-    assert [uploads.get_upload("agent", upload_id).job for upload_id in ids[1:]] != [None, None]
+    assert None not in [uploads.get_upload("agent", upload_id).job for upload_id in ids[1:]]

@@ -1,5 +1,6 @@
 """Requests that take long: how they are cancelled, and what happens to them when the server stops."""
 
+import json
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,21 +9,24 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.mcp_server.programs import Json, McpProgram, RawClient
+from websockets.sync.client import connect
+
+from kb.mcp.websocket import MOST_UNDER_WAY
 
 WAIT_SECONDS = 20
 SLOW_CALL = {"name": "kb_status", "arguments": {}}
 
 
 @pytest.fixture
-def silent_engine() -> Iterator[str]:
+def silent_engine() -> Iterator[socket.socket]:
     """Takes every connection and never says a word."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    with socket.create_server(("127.0.0.1", 0), backlog=200) as listener:
+        yield listener
 
 
 @pytest.fixture
-def program(silent_engine: str, tmp_path: Path) -> Iterator[McpProgram]:
-    with McpProgram(tmp_path, silent_engine) as program:
+def program(silent_engine: socket.socket, tmp_path: Path) -> Iterator[McpProgram]:
+    with McpProgram(tmp_path, f"http://127.0.0.1:{silent_engine.getsockname()[1]}") as program:
         yield program
 
 
@@ -82,11 +86,47 @@ def test_the_stream_of_announcements_is_open_until_the_server_stops(program: Mcp
     assert program.process.wait(WAIT_SECONDS) == 0
 
 
-def test_a_server_with_calls_under_way_stops_within_seconds(program: McpProgram, client: RawClient) -> None:
+def test_a_server_with_calls_under_way_stops_within_seconds_and_says_so(
+    program: McpProgram, client: RawClient, silent_engine: socket.socket
+) -> None:
     with ThreadPoolExecutor() as threads:
-        answer = threads.submit(client.post, "tools/call", SLOW_CALL)
-        client.request("ping")
+        answer = threads.submit(client.call_for_result, "kb_status")
+        # From here on the call is under way.
+        connection, _ = silent_engine.accept()
 
         assert program.stop() == 0
-        assert isinstance(answer.exception(), httpx.TransportError | None)
+        connection.close()
+
+    assert answer.result()["structuredContent"]["error"] == "server_stopped"
     assert "Traceback" not in program.log.read_text()
+
+
+def test_a_request_cancelled_over_a_websocket_is_not_answered_and_the_next_one_is(
+    program: McpProgram, silent_engine: socket.socket
+) -> None:
+    """M23."""
+    with connect(program.url.replace("http", "ws") + "/mcp", proxy=None) as websocket:
+        websocket.send(json.dumps({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": SLOW_CALL}))
+        connection, _ = silent_engine.accept()
+        cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}}
+        websocket.send(json.dumps(cancelled))
+        # The call is given up: its connection to the engine ends.
+        connection.settimeout(WAIT_SECONDS)
+        while connection.recv(65_536):
+            pass
+        websocket.send('{"jsonrpc":"2.0","id":6,"method":"ping"}')
+
+        assert json.loads(websocket.recv(WAIT_SECONDS))["id"] == 6
+        connection.close()
+
+
+def test_one_websocket_cannot_pile_up_calls_without_end(program: McpProgram) -> None:
+    with connect(program.url.replace("http", "ws") + "/mcp", proxy=None) as websocket:
+        for request_id in range(MOST_UNDER_WAY + 1):
+            call = {"jsonrpc": "2.0", "id": request_id, "method": "tools/call", "params": SLOW_CALL}
+            websocket.send(json.dumps(call))
+
+        refused = json.loads(websocket.recv(WAIT_SECONDS))
+
+    assert refused["id"] == MOST_UNDER_WAY
+    assert refused["error"]["data"]["error_type"] == "too_many_requests"

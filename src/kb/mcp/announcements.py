@@ -1,4 +1,7 @@
-"""What the server says unasked: that its list of tools has changed. Each transport has its own way to hear it."""
+"""What the server says unasked: that its list of tools has changed. Each transport has its own way to hear it.
+
+Today the list is the same for as long as a server runs; clients are promised that they would hear of a change.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

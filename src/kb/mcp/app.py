@@ -1,5 +1,6 @@
 """The server put together: its addresses, and what stands behind them."""
 
+import logging
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -22,9 +23,12 @@ from kb.mcp.server import NAME, build_server
 from kb.mcp.tools import Tool
 from kb.mcp.toolsets.collections import collection_tools
 from kb.mcp.toolsets.kb import KB_TOOLS
+from kb.mcp.upload_folder import default_parent
 from kb.mcp.uploads import open_uploads
 from kb.mcp.websocket import WebSocketEndpoint
 from kb.version import VERSION
+
+log = logging.getLogger(__name__)
 
 PATH = "/mcp"
 # Most clients give up after a minute; what takes longer than this would be told to nobody.
@@ -80,13 +84,17 @@ async def _open_calls(options: McpOptions) -> AsyncIterator[ToolCalls]:
     ttl = timedelta(seconds=options.upload_ttl_seconds)
     async with (
         EngineClient(options.engine_url, options.engine_key, timeout=ENGINE_ANSWERS_WITHIN_SECONDS) as engine,
-        open_uploads(None, ttl) as uploads,
+        open_uploads(default_parent(), ttl) as uploads,
         anyio.create_task_group() as group,
     ):
 
         def later(coroutine: Coroutine[Any, Any, None]) -> None:
             async def run() -> None:
-                await coroutine
+                try:
+                    await coroutine
+                except Exception:
+                    # One that escaped would end the group, and with it the server.
+                    log.exception("What was left for later failed.")
 
             group.start_soon(run)
 

@@ -7,10 +7,12 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import anyio
+import httpx
 from pydantic_core import to_json
 
 from kb.client import EngineClient, Json
-from kb.mcp.errors import EngineTrouble, ToolError, explain_engine_trouble, find_fault
+from kb.mcp.arguments import find_fault
+from kb.mcp.errors import EngineTrouble, ToolError, explain_engine_trouble
 from kb.mcp.tools import Call, Caller, Effect, Tool
 from kb.mcp.uploads import Uploads
 
@@ -63,10 +65,9 @@ class ToolCalls:
         except ToolError as error:
             return _failure(error)
         except EngineTrouble as error:
-            self._trust_engine_until = 0.0
+            if not isinstance(error, httpx.HTTPStatusError):
+                self._trust_engine_until = 0.0
             return _failure(explain_engine_trouble(error, self._engine_url))
-        except UnicodeEncodeError:
-            return _failure(ToolError("invalid_parameter", "A parameter holds half a surrogate pair: that is no text."))
         except Exception:
             error_id = uuid.uuid4().hex
             log.exception("Call %s of %s failed.", error_id, tool.name)

@@ -5,11 +5,7 @@ fault of the protocol is a JSON-RPC error that the client's program reads: a num
 Neither ever carries the text of an exception.
 """
 
-import difflib
-from typing import TYPE_CHECKING, Any
-
 import httpx
-from jsonschema.exceptions import ValidationError
 from mcp.types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -21,9 +17,6 @@ from mcp.types import (
 from kb.client import EngineTooOld, Json, NotAnEngine
 from kb.mcp.answers import shorten
 from kb.version import MIN_ENGINE_VERSION
-
-if TYPE_CHECKING:
-    from kb.mcp.tools import Tool
 
 # Ours, among those that the protocol leaves to servers.
 SERVER_ERROR = -32000
@@ -44,13 +37,14 @@ _ADVICE = {
     "document_not_found": "kb_search finds the ids of documents.",
     "job_not_found": "kb_jobs lists the jobs there are.",
     "not_a_note": "Only notes can be updated; upload a changed file anew.",
-    "version_conflict": "Read the document again with kb_get, and repeat with its version.",
+    "version_conflict": "kb_get shows its version now.",
     "too_many_requests": "Wait a little, then repeat the call.",
     "unavailable": "Wait a little, then repeat the call.",
 }
 # Hundreds of faults in one request help no model more than the first ones.
 MAX_DETAIL_BYTES = 4_000
-_PROBLEM_FIELDS = frozenset({"type", "title", "status", "detail", "code"})
+# The ids are in the message too, and some clients hold even an error to the schema, where an id is a number.
+_PROBLEM_FIELDS = frozenset({"type", "title", "status", "detail", "code", "document_id", "job_id"})
 
 
 class ToolError(Exception):
@@ -119,9 +113,19 @@ def _explain_answer(response: httpx.Response, engine_url: str) -> ToolError:
             engine_url=engine_url,
         )
     code = str(problem["code"])
+    if code == "invalid_request":
+        return _explain_invalid_request(problem)
     message = " ".join(filter(None, [str(problem.get("detail", "")), _ADVICE.get(code)]))
     details = {name: value for name, value in problem.items() if name not in _PROBLEM_FIELDS}
     return ToolError(code, message, **shorten(details, MAX_DETAIL_BYTES))
+
+
+def _explain_invalid_request(problem: Json) -> ToolError:
+    """What the tool's schema let pass and the engine did not: its fields are our parameters."""
+    faults = [fault for fault in problem.get("errors", []) if isinstance(fault, dict)]
+    named = [(str(fault.get("field", "")).removeprefix("body."), fault.get("message", "")) for fault in faults[:5]]
+    told = "; ".join(f"'{name}': {message}" for name, message in named) or str(problem.get("detail", ""))
+    return ToolError("invalid_parameter", told, **({"parameter": named[0][0]} if named else {}))
 
 
 def _read_problem(response: httpx.Response) -> Json:
@@ -130,63 +134,6 @@ def _read_problem(response: httpx.Response) -> Json:
     except ValueError:
         return {}
     return problem if isinstance(problem, dict) else {}
-
-
-def find_fault(tool: "Tool", arguments: Json) -> ToolError | None:
-    """What is wrong with the arguments, in words; their values are not repeated: they may be a megabyte."""
-    missing = [name for name in tool.required if name not in arguments]
-    if missing:
-        named = ", ".join(f"'{name}'" for name in missing)
-        return ToolError(
-            "missing_required_parameter",
-            f"{tool.name} needs {named}. Call it again with {'it' if len(missing) == 1 else 'them'}.",
-            parameter=missing[0],
-            missing_parameters=missing,
-        )
-    fault = min(tool.validator.iter_errors(arguments), key=lambda fault: len(fault.absolute_path), default=None)
-    return None if fault is None else _explain_fault(tool, fault)
-
-
-def _explain_fault(tool: "Tool", fault: ValidationError) -> ToolError:
-    place = ".".join(str(part) for part in fault.absolute_path)
-    if fault.validator == "additionalProperties":
-        known: list[str] = [*fault.schema["properties"]]  # type: ignore[index]  # such a schema is never a boolean
-        given: Json = fault.instance  # type: ignore[assignment]  # and only objects have properties
-        name = next(name for name in given if name not in known)
-        nearest = difflib.get_close_matches(name, known, n=1)
-        advice = f"Did you mean '{nearest[0]}'?" if nearest else f"Known are: {', '.join(known) or 'none'}."
-        full_name = f"{place}.{name}" if place else name
-        return ToolError(
-            "invalid_parameter", f"{tool.name} has no parameter '{full_name}'. {advice}", parameter=full_name
-        )
-    return ToolError("invalid_parameter", f"'{place}' {_demand(fault)}.", parameter=place)
-
-
-def _demand(fault: ValidationError) -> str:
-    wanted: Any = fault.validator_value  # Any: whatever the schema's keyword takes
-    given: Any = fault.instance
-    match fault.validator:
-        case "type":
-            kinds = wanted if isinstance(wanted, list) else [wanted]
-            return f"must be of type {' or '.join(kinds)}"
-        case "enum":
-            return f"must be one of: {', '.join(map(str, wanted))}"
-        case "minimum":
-            return f"must be {wanted} or more"
-        case "maximum":
-            return f"must be {wanted} or less"
-        case "minLength":
-            return "must not be empty" if wanted == 1 else f"must have at least {wanted} characters"
-        case "maxLength":
-            return f"must have at most {wanted} characters"
-        case "minItems":
-            return f"must have at least {wanted} items"
-        case "maxItems":
-            return f"must have at most {wanted} items"
-        case "required":
-            return f"needs {', '.join(name for name in wanted if name not in given)}"
-        case _:
-            return "is not what the tool's schema allows"
 
 
 def error_data(code: int, data: object) -> Json:

@@ -2,7 +2,8 @@
 
 A session is a name and nothing else. The server keeps nothing under it, so a session cannot be lost: a client
 that goes on after the server was restarted, or that never opened one, is answered like any other. The name
-serves one purpose: `notifications/cancelled` names a request by a number that is unique only within its session.
+tells whose requests to cancel: `notifications/cancelled` names one by a number that is unique only within its session,
+and the end of a session ends all of them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -24,7 +25,7 @@ from pydantic_core import from_json
 from starlette.requests import HTTPConnection
 
 from kb.client import Json
-from kb.mcp.errors import SERVER_ERROR, error_data, error_message
+from kb.mcp.errors import error_data, error_message
 from kb.mcp.server import KnowledgeServer
 
 # The first revision in which a tool's answer is more than text; what names no revision speaks this one.
@@ -93,8 +94,11 @@ class Exchange:
         session: str | None,
         version: str = DEFAULT_VERSION,
         notify: Notify | None = None,
-    ) -> Json:
-        """The answer to a request: a result or an error, never an exception. `notify` gets what comes before it."""
+    ) -> Json | None:
+        """The answer to a request: a result or an error, never an exception; None if it was cancelled.
+
+        `notify` gets what comes before it.
+        """
         with anyio.CancelScope() as scope:
             if session is not None:
                 self._under_way[session, request.id] = scope
@@ -103,7 +107,7 @@ class Exchange:
             finally:
                 if session is not None:
                     self._under_way.pop((session, request.id), None)
-        return error_message(request.id, SERVER_ERROR, "The request was cancelled.", "request_cancelled")
+        return None
 
     def cancel(self, session: str, notification: JSONRPCNotification) -> None:
         """Cancel what a `notifications/cancelled` names; every other notification says nothing that we need."""

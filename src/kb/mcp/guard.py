@@ -9,7 +9,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kb.listening import SECURITY_HEADERS, AllowedNames, is_same_key
+from kb.listening import SECURITY_HEADERS, AllowedNames, bearer_key, is_same_key
 from kb.mcp.http import refuse
 from kb.mcp.tools import Caller
 from kb.version import VERSION
@@ -37,9 +37,6 @@ class Guard:
         self._names = AllowedNames(access.hosts, access.origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-            return
         # White space around a header's value is no part of it (RFC 9110, 5.5), but uvicorn's parser leaves it there.
         scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
 
@@ -95,23 +92,19 @@ def _presented_keys(connection: HTTPConnection) -> list[str]:
     """The one key of a header; of a WebSocket without one, whatever its protocols may mean as a key."""
     given = connection.headers.getlist("authorization")
     if given or connection.scope["type"] != "websocket":
-        scheme, _, key = given[0].partition(" ") if len(given) == 1 else ("", "", "")
-        return [key] if scheme.lower() == "bearer" and key else []
-    offered = [name[len(KEY_PROTOCOL) :] for name in offered_protocols(connection.headers) if is_key_protocol(name)]
-    return [key for name in offered for key in (name, _decode(name)) if key]
+        key = bearer_key(given)
+        return [key] if key else []
+    offered = [name for name in offered_protocols(connection.headers) if name.lower().startswith(KEY_PROTOCOL)]
+    return [key for name in offered for key in _readings(name[len(KEY_PROTOCOL) :])]
 
 
 def offered_protocols(headers: Headers) -> list[str]:
     return [name.strip() for name in ",".join(headers.getlist("sec-websocket-protocol")).split(",") if name.strip()]
 
 
-def is_key_protocol(name: str) -> bool:
-    return name.lower().startswith(KEY_PROTOCOL)
-
-
-def _decode(text: str) -> str:
+def _readings(text: str) -> list[str]:
     """A key may hold characters that no protocol's name can; then it is sent in base64url."""
     try:
-        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode("ascii")
+        return [text, base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode("ascii")]
     except (binascii.Error, ValueError):
-        return ""
+        return [text]

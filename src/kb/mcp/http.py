@@ -5,6 +5,7 @@ which alone knows their rules for headers. A request is answered as JSON; only o
 a stream of events, if its sender can read one.
 """
 
+import re
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -34,8 +35,9 @@ PING_SECONDS = 15.0
 # Enough to tell the clients of a day that theirs has ended; forgetting one only means to answer it again.
 ENDED_SESSIONS_KEPT = 10_000
 
-SESSION = "mcp-session-id"
-VERSION = "mcp-protocol-version"
+SESSION_NAME = re.compile(r"[0-9a-f]{32}")
+SESSION_HEADER = "mcp-session-id"
+VERSION_HEADER = "mcp-protocol-version"
 STREAM_HEADERS = {
     "Content-Type": "text/event-stream",
     "Cache-Control": "no-cache, no-transform",
@@ -86,7 +88,7 @@ class HttpEndpoint:
         except Malformed as malformed:
             await _json_response(malformed.answer, status=400)(request.scope, request.receive, send)
             return
-        version = request.headers.get(VERSION, DEFAULT_VERSION)
+        version = request.headers.get(VERSION_HEADER, DEFAULT_VERSION)
         params = message.params if message is not None else None
         if version not in HANDSHAKE_PROTOCOL_VERSIONS or (is_modern(params) and not _is_initialize(message)):
             await self._serve_modern(request, body, send)
@@ -94,24 +96,24 @@ class HttpEndpoint:
             await self._answer(message, request, version, send)
         else:
             if isinstance(message, JSONRPCNotification):
-                self._exchange.cancel(request.headers.get(SESSION, ""), message)
+                self._exchange.cancel(request.headers.get(SESSION_HEADER, ""), message)
             await Response(status_code=202)(request.scope, request.receive, send)
 
     async def _answer(self, message: JSONRPCRequest, request: Request, version: str, send: Send) -> None:
-        session = request.headers.get(SESSION)
+        session = request.headers.get(SESSION_HEADER)
         headers = {}
         if _is_initialize(message):
             session = uuid.uuid4().hex
-            headers = {SESSION: session}
+            headers = {SESSION_HEADER: session}
         elif session in self._ended:
             told = "This session was ended. Open a new one with initialize, or leave its name out."
             await refuse(404, "session_not_found", told, request_id=message.id)(request.scope, request.receive, send)
             return
-        if progress_token_of(message) is not None and _accepts_events(request.headers, by_default=True):
+        if not headers and progress_token_of(message) is not None and _accepts_events(request.headers, by_default=True):
             await self._answer_as_events(message, request, session, version, send)
             return
         answer = await self._exchange.answer(message, request, session=session, version=version)
-        await _json_response(answer, headers=headers)(request.scope, request.receive, send)
+        await _json_response(answer or _cancelled(message), headers=headers)(request.scope, request.receive, send)
 
     async def _answer_as_events(
         self, message: JSONRPCRequest, request: Request, session: str | None, version: str, send: Send
@@ -123,7 +125,7 @@ class HttpEndpoint:
                 answer = await self._exchange.answer(
                     message, request, session=session, version=version, notify=sending.send
                 )
-                await sending.send(answer)
+                await sending.send(answer or _cancelled(message))
 
         async with receiving, anyio.create_task_group() as group:
             group.start_soon(run)
@@ -143,11 +145,13 @@ class HttpEndpoint:
                 group.cancel_scope.cancel()
 
     def _end_session(self, request: Request) -> Response:
-        session = request.headers.get(SESSION)
+        session = request.headers.get(SESSION_HEADER)
         if not session:
             return refuse(400, "session_not_found", "Name the session to end in the header Mcp-Session-Id.")
         self._exchange.cancel_all(session)
-        self._ended[session] = None
+        # Only what could be a name of ours: others may be of any length.
+        if SESSION_NAME.fullmatch(session):
+            self._ended[session] = None
         if len(self._ended) > ENDED_SESSIONS_KEPT:
             del self._ended[next(iter(self._ended))]
         return Response(status_code=204)
@@ -177,6 +181,11 @@ def refuse(
     """What the transport refuses by itself, as a JSON-RPC error that says why."""
     code = INVALID_REQUEST if status in (400, 405, 415) else SERVER_ERROR
     return _json_response(error_message(request_id, code, message, error_type), status=status, headers=headers)
+
+
+def _cancelled(request: JSONRPCRequest) -> Json:
+    """Nobody waits for it any more, but an HTTP request has to have an answer."""
+    return error_message(request.id, SERVER_ERROR, "The request was cancelled.", "request_cancelled")
 
 
 def _json_response(answer: Json, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -17,6 +17,7 @@ from kb.listening import CannotStart, configure_server, url_of
 from kb.logs import log_to_stderr
 from kb.mcp.app import PATH, App, McpOptions, open_app
 from kb.mcp.http import MAX_BODY_BYTES
+from kb.mcp.upload_folder import claim_folder, default_parent, release_folder
 from kb.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -31,7 +32,11 @@ def serve_mcp(options: McpOptions, listener: socket.socket) -> None:
 
 
 def start_mcp(options: McpOptions, listener: socket.socket) -> Child:
-    """Serve in a process of its own. The socket stays ours: who calls while the child is restarted just waits."""
+    """Serve in a process of its own. The socket stays ours: who calls while the child is restarted just waits.
+
+    Raises `CannotStart` for what would keep the child from starting, too.
+    """
+    release_folder(*claim_folder(default_parent()))
     told = {**asdict(options), "socket": listener.fileno()}
     return Child("MCP server", "kb.mcp.process", told, pass_fds=(listener.fileno(),))
 

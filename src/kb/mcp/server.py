@@ -115,7 +115,7 @@ def _describe(tool: Tool) -> WireTool:
     annotations = ToolAnnotations(
         title=tool.title,
         read_only_hint=tool.effect is Effect.READS,
-        destructive_hint=tool.effect is Effect.DESTROYS,
+        destructive_hint=tool.effect is Effect.CHANGES,
         idempotent_hint=tool.effect is Effect.READS or tool.is_idempotent,
         open_world_hint=False,
     )

@@ -16,11 +16,14 @@ Properties: TypeAlias = Mapping[str, Schema]
 
 
 class Effect(Enum):
-    """What a call can do to the base; clients decide by it whether to ask their user first."""
+    """What a call can do to the base; clients decide by it whether to ask their user first.
+
+    `ADDS` takes nothing away; `CHANGES` may.
+    """
 
     READS = "reads"
     ADDS = "adds"
-    DESTROYS = "destroys"
+    CHANGES = "changes"
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Call:
     caller: str
     """The name of who calls: an upload belongs to the one who started it."""
     later: Callable[[Coroutine[Any, Any, None]], None]
-    """Has the server finish this after the answer is given. The coroutine must not raise."""
+    """Has the server finish this after the answer is given; what it raises is only logged."""
 
 
 Run: TypeAlias = Callable[[Call, Json], Awaitable[Json]]

@@ -23,14 +23,14 @@ import anyio.to_thread
 
 from kb.client import Json
 from kb.mcp.errors import ToolError
-from kb.mcp.upload_folder import claim_folder, default_parent, release_folder, remove_folder
+from kb.mcp.upload_folder import claim_folder, release_folder, remove_folder
 
 BYTES_PER_MB = 1_048_576
 # Enough for a team of agents; more at once means that somebody starts uploads and never finishes them.
 MAX_OPEN_UPLOADS = 32
 # Ten of the largest files that the engine accepts by default. While it is sent on, a file needs its size once more.
 MAX_STAGED_BYTES = 1024 * BYTES_PER_MB
-# Each is a file. The largest upload in chunks of a tenth of the recommended size just fits.
+# Each is a file. A file of 100 MB may come in chunks of a hundredth of the recommended size.
 MAX_CHUNKS = 10_000
 # A few hundred bytes each; they answer an agent that did not hear the first answer.
 MAX_REMEMBERED_JOBS = 1000
@@ -118,12 +118,13 @@ class Uploads:
             former = upload.chunks.get(index)
             room = upload.total_size - upload.received_bytes + (former.size if former else 0)
             path = self._folder_of(upload) / f"{index}-{uuid.uuid4().hex}"
-            upload.chunks[index] = await anyio.to_thread.run_sync(_write_chunk, path, data, room)
-            upload.expires_at = self._new_expiry()
-            received = upload.received_bytes
-            if former is not None:
-                await anyio.to_thread.run_sync(former.path.unlink)
-            return received
+            # A call that is cancelled meanwhile must not leave a file that nobody knows of.
+            with anyio.CancelScope(shield=True):
+                upload.chunks[index] = await anyio.to_thread.run_sync(_write_chunk, path, data, room)
+                upload.expires_at = self._new_expiry()
+                if former is not None:
+                    await anyio.to_thread.run_sync(former.path.unlink)
+            return upload.received_bytes
 
     async def finish(self, owner: str, upload_id: str, send: Send) -> Json:
         """Give the whole file to `send` and answer the job that it answers; a second time the same job.
@@ -167,13 +168,12 @@ class Uploads:
 
 
 @asynccontextmanager
-async def open_uploads(parent: Path | None, ttl: timedelta) -> AsyncIterator[Uploads]:
+async def open_uploads(parent: Path, ttl: timedelta) -> AsyncIterator[Uploads]:
     """A place for uploads in a folder of its own below `parent`, swept until the block ends.
 
-    Without `parent` it is a folder of the user below the temporary ones. Raises `UnusableFolder` if `parent` is not
-    private, and the block's own exceptions in a group.
+    Raises what `claim_folder` raises, and the block's own exceptions in a group.
     """
-    folder, lock = await anyio.to_thread.run_sync(claim_folder, parent or default_parent())
+    folder, lock = await anyio.to_thread.run_sync(claim_folder, parent)
     uploads = Uploads(folder, ttl)
     try:
         async with anyio.create_task_group() as tasks:

@@ -85,6 +85,8 @@ class _Conversation:
             )
         finally:
             self._under_way -= 1
+        if answer is None:
+            return
         if request.method == "initialize" and "result" in answer:
             self._version = answer["result"]["protocolVersion"]
         await self.send(answer)

@@ -10,7 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kb.engine.api.errors import file_too_large, problem
-from kb.listening import SECURITY_HEADERS, AllowedNames, is_same_key
+from kb.listening import SECURITY_HEADERS, AllowedNames, bearer_key, is_same_key
 from kb.version import VERSION
 
 API_PREFIX = "/api/"
@@ -101,9 +101,8 @@ class Guard:
         return self._check_size(headers)
 
     def _check_key(self, scope: Scope, headers: Headers) -> Refusal | None:
-        given = headers.getlist("authorization")
-        scheme, _, key = given[0].partition(" ") if len(given) == 1 else ("", "", "")
-        if scheme.lower() != "bearer":
+        key = bearer_key(headers.getlist("authorization"))
+        if not key:
             return Refusal("unauthorized", "Send the engine's key: Authorization: Bearer <KB_API_KEY>.")
         if is_same_key(key, self._access.api_key):
             return None

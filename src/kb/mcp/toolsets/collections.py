@@ -1,8 +1,10 @@
 """The toolset `kb-collections`: the tools of `kb`, in which every document lies in at most one collection.
 
 A collection is a tag, `collection:<name>`, to the engine. Here it is a parameter and a field of its own. The engine
-unites the tags when an added file or source path is there already, so what was added is looked at once more when
-its job is completed: the collection that it was in before is taken away.
+unites the tags when an added file or source path is there already. So a document whose source path is added again is
+moved before that; and whatever was added is looked at once more when its job is completed, because only then is it
+known whether the file was there: the collection that it was in before is taken away. A server that is stopped in
+between leaves such a file in both, says so in its log, and shows the one that was added last.
 """
 
 import asyncio
@@ -10,15 +12,16 @@ import difflib
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import httpx
 
 from kb.client import EngineClient, Json
 from kb.mcp.answers import fit_document
 from kb.mcp.errors import ToolError
-from kb.mcp.tools import Call, Effect, Properties, Run, Schema, Tool
-from kb.mcp.toolsets.kb import KB_TOOLS
-from kb.mcp.toolsets.parameters import DOCUMENT, DOCUMENT_ID
+from kb.mcp.tools import Call, Effect, Properties, Schema, Tool
+from kb.mcp.toolsets.kb import KB_TOOLS, change_tags, get, search, update_note
+from kb.mcp.toolsets.parameters import DOCUMENT, DOCUMENT_ID, MAX_WANTED_TAGS
 
 log = logging.getLogger(__name__)
 
@@ -58,17 +61,22 @@ class _Collections:
         scope = {name: value for name, value in arguments.items() if name != "collection"}
         if "collection" in arguments:
             scope["tags"] = [*arguments.get("tags", ()), self._tag_of(arguments["collection"])]
-        return _show_collections(await _RUN["kb_search"](call, scope))
+        return await search(call, scope, show=_show_collections)
 
     async def add_note(self, call: Call, arguments: Json) -> Json:
         tag, note = self._place(arguments)
-        answer = await _RUN["kb_addnote"](call, note)
         # Without a source path a note is always a new document.
-        if "source_path" in arguments and "document" in answer:
-            answer["document"] = fit_document(await _settle(call.engine, answer["document"]["id"], tag))
-        elif "source_path" in arguments:
+        if "source_path" not in arguments:
+            return _show_collections(await _RUN["kb_addnote"](call, note))
+        found = await call.engine.list_documents(source_path=arguments["source_path"])
+        for document in found["documents"]:
+            await _assign(call.engine, document["id"], tag)
+        answer = await _RUN["kb_addnote"](call, note)
+        if "document" not in answer:
             call.later(self._settle_later(call.engine, answer["job_id"], tag))
-        return _show_collections(answer)
+            return answer
+        document = await _settle(call.engine, answer["document"]["id"], tag)
+        return {**answer, "document": fit_document(_show_collection(document))}
 
     async def start_upload(self, call: Call, arguments: Json) -> Json:
         _, upload = self._place(arguments)
@@ -85,15 +93,15 @@ class _Collections:
         added = arguments.get("add", ())
         tag = self._find_tag(added)
         if tag is None:
-            return _show_collections(await _RUN["kb_tag"](call, arguments))
+            return await change_tags(call, arguments, show=_show_collections)
         removed = arguments.get("remove", ())
         document = await _assign(call.engine, arguments["document_id"], tag, add=_plain(added), remove=removed)
-        return _show_collections(fit_document(document))
+        return fit_document(_show_collection(document))
 
     async def set_collection(self, call: Call, arguments: Json) -> Json:
         name = arguments.get("collection")
         tag = None if name is None else self._tag_of(name)
-        return _show_collections(fit_document(await _assign(call.engine, arguments["document_id"], tag)))
+        return fit_document(_show_collection(await _assign(call.engine, arguments["document_id"], tag)))
 
     def _place(self, arguments: Json) -> tuple[str, Json]:
         """The tag of the collection that something is to be added to, and the arguments with it among the tags."""
@@ -134,8 +142,10 @@ class _Collections:
         try:
             async with asyncio.timeout(SETTLE_WITHIN_SECONDS), self._settling:
                 await _settle_when_completed(engine, job_id, tag)
-        except (httpx.HTTPError, TimeoutError) as error:
-            log.warning("What job %s added may be in another collection than %s as well: %s", job_id, tag, error)
+        except (httpx.HTTPError, TimeoutError, asyncio.CancelledError) as error:
+            log.warning("What job %s adds may be in another collection than %s as well.", job_id, tag)
+            if isinstance(error, asyncio.CancelledError):
+                raise
 
 
 async def _settle_when_completed(engine: EngineClient, job_id: int, tag: str) -> None:
@@ -144,11 +154,17 @@ async def _settle_when_completed(engine: EngineClient, job_id: int, tag: str) ->
             job = await engine.wait_for_job(job_id)
             if job["status"] == "completed":
                 await _settle(engine, job["document_id"], tag)
-        except httpx.TransportError:
-            # The engine may be starting again; its jobs outlive that.
+        except httpx.HTTPError as error:
+            # The engine may be busy, or starting again; its jobs outlive that.
+            if isinstance(error, httpx.HTTPStatusError) and not _is_passing(error.response):
+                raise
             await asyncio.sleep(ENGINE_RETRY_SECONDS)
         else:
             return
+
+
+def _is_passing(response: httpx.Response) -> bool:
+    return response.is_server_error or response.status_code == httpx.codes.TOO_MANY_REQUESTS
 
 
 async def _settle(engine: EngineClient, document_id: int, tag: str) -> Json:
@@ -204,20 +220,15 @@ def _show_collection(item: Json) -> Json:
     return {**item, "tags": _plain(item["tags"]), "collection": names[-1] if names else None}
 
 
-def _showing(run: Run) -> Run:
-    async def run_and_show(call: Call, arguments: Json) -> Json:
-        return _show_collections(await run(call, arguments))
-
-    return run_and_show
-
-
 def _adapt(tool: Tool, collections: _Collections) -> Tool:
     known = ", ".join(collections.names)
     match tool.name:
         case "kb_search":
             collection = _collection_parameter(f"Search only this collection: {known}. Default: everything.")
             note = "Each result says in which collection its document is."
-            tool = replace(tool, run=collections.search, parameters={**tool.parameters, **collection})
+            # One place among the tags is the collection's.
+            tags = {"tags": {**tool.parameters["tags"], "maxItems": MAX_WANTED_TAGS - 1}}
+            tool = replace(tool, run=collections.search, parameters={**tool.parameters, **tags, **collection})
         case "kb_addnote" | "kb_upload_start":
             run = collections.add_note if tool.name == "kb_addnote" else collections.start_upload
             collection = _collection_parameter(
@@ -231,8 +242,9 @@ def _adapt(tool: Tool, collections: _Collections) -> Tool:
             note = "The collection is a field of its own and not among the tags; kb_set_collection changes it."
             tool = replace(tool, run=collections.change_tags, answers={**tool.answers, **_FIELD})
         case "kb_get" | "kb_update_note":
+            run = partial(get if tool.name == "kb_get" else update_note, show=_show_collections)
             note = "The field collection says in which collection a document is."
-            tool = replace(tool, run=_showing(tool.run), answers={**tool.answers, **_FIELD})
+            tool = replace(tool, run=run, answers={**tool.answers, **_FIELD})
         case _:
             return tool
     return replace(tool, description=f"{tool.description} {note}")
@@ -253,7 +265,7 @@ def _set_collection_tool(collections: _Collections) -> Tool:
             f"Put a document into a collection ({known}), move it to another, or, without collection, take it out of "
             "all. It is then in no other one. Answers the document. Not for other tags: those are kb_tag's."
         ),
-        effect=Effect.DESTROYS,
+        effect=Effect.CHANGES,
         run=collections.set_collection,
         parameters={
             "document_id": DOCUMENT_ID,

@@ -1,4 +1,10 @@
-"""The toolset `kb`: the knowledge base as it is, each tool one request to the engine and its JSON in answer."""
+"""The toolset `kb`: the knowledge base as it is, each answer the engine's JSON.
+
+The functions of tools that tell of documents take a `show`, by which another toolset shows them in its own way.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
 
 from kb.client import Json
 from kb.mcp.answers import fit_document, fit_list
@@ -12,12 +18,15 @@ from kb.mcp.toolsets.parameters import (
     DOCUMENT_WITH_TEXT,
     DOCUMENTS,
     HITS,
+    ID,
     JOB,
     JOBS,
+    MAX_WANTED_TAGS,
     NOTE_TEXT,
     OFFSET,
     SOURCE_PATH,
     TAGS,
+    TEXT_PATTERN,
     TITLE,
 )
 
@@ -52,12 +61,19 @@ _FILTERS: Schema = {
 }
 
 
-async def _search(call: Call, arguments: Json) -> Json:
-    answer = await call.engine.search(**arguments)
+Show: TypeAlias = Callable[[Json], Json]
+
+
+def as_it_is(answer: Json) -> Json:
+    return answer
+
+
+async def search(call: Call, arguments: Json, *, show: Show = as_it_is) -> Json:
+    answer = show(await call.engine.search(**arguments))
     return fit_list(answer, "results", tool="kb_search", offset=arguments.get("offset", 0))
 
 
-async def _get(call: Call, arguments: Json) -> Json:
+async def get(call: Call, arguments: Json, *, show: Show = as_it_is) -> Json:
     offset = arguments.get("chunk_offset", 0)
     match arguments:
         case {"document_id": _, "source_path": _}:
@@ -65,11 +81,11 @@ async def _get(call: Call, arguments: Json) -> Json:
             raise ToolError("invalid_parameter", message, parameter="source_path")
         case {"document_id": document_id}:
             document = await call.engine.get_document(document_id, chunk_limit=PAGE_SIZE, chunk_offset=offset)
-            return fit_document(document, chunk_offset=offset)
+            return fit_document(show(document), chunk_offset=offset)
         case {"source_path": source_path}:
             found = await call.engine.list_documents(source_path=source_path, limit=PAGE_SIZE, offset=offset)
             end = found["total"]
-            return fit_list(found, "documents", tool="kb_get", offset=offset, parameter="chunk_offset", end=end)
+            return fit_list(show(found), "documents", tool="kb_get", offset=offset, parameter="chunk_offset", end=end)
         case _:
             message = "kb_get needs document_id or source_path."
             raise ToolError("missing_required_parameter", message, parameter="document_id")
@@ -80,18 +96,18 @@ async def _add_note(call: Call, arguments: Json) -> Json:
     return await wait_for_document(call.engine, job) if arguments.get("wait") else accept_job(job)
 
 
-async def _update_note(call: Call, arguments: Json) -> Json:
+async def update_note(call: Call, arguments: Json, *, show: Show = as_it_is) -> Json:
     document = await call.engine.update_note(
         arguments["document_id"],
         arguments["text"],
         title=arguments.get("title"),
         expected_version=arguments.get("version"),
     )
-    return fit_document(document)
+    return fit_document(show(document))
 
 
-async def _tag(call: Call, arguments: Json) -> Json:
-    return fit_document(await call.engine.change_tags(**arguments))
+async def change_tags(call: Call, arguments: Json, *, show: Show = as_it_is) -> Json:
+    return fit_document(show(await call.engine.change_tags(**arguments)))
 
 
 async def _delete(call: Call, arguments: Json) -> Json:
@@ -102,7 +118,8 @@ async def _jobs(call: Call, arguments: Json) -> Json:
     if "job_id" in arguments:
         return {"jobs": [await call.engine.get_job(arguments["job_id"])]}
     answer = await call.engine.list_jobs(**{"limit": JOBS_AT_ONCE, **arguments})
-    return fit_list(answer, "jobs", tool="kb_jobs", offset=arguments.get("offset", 0))
+    offset = arguments.get("offset", 0)
+    return fit_list(answer, "jobs", tool="kb_jobs", offset=offset, end=answer["total"])
 
 
 async def _status(call: Call, arguments: Json) -> Json:
@@ -121,12 +138,13 @@ _DOCUMENT_TOOLS = (
             'them with your own judgement. Words in "double quotes" must stand together; -word excludes. ' + _UNTRUSTED
         ),
         effect=Effect.READS,
-        run=_search,
+        run=search,
         parameters={
             "query": {
                 "type": "string",
                 "minLength": 1,
                 "maxLength": 10_000,
+                "pattern": TEXT_PATTERN,
                 "description": "A question or words, in any language.",
             },
             "top": {
@@ -137,7 +155,7 @@ _DOCUMENT_TOOLS = (
                 "description": "How many results at most.",
             },
             "offset": {**OFFSET, "description": "Skip so many results: next_offset of the answer before."},
-            "tags": {**TAGS, "maxItems": 100, "description": "Only documents that have all of these tags."},
+            "tags": {**TAGS, "maxItems": MAX_WANTED_TAGS, "description": "Only documents that have all of these tags."},
             "mode": {
                 "type": "string",
                 "enum": ["hybrid", "fts", "vector"],
@@ -167,7 +185,7 @@ _DOCUMENT_TOOLS = (
             "chunk_offset. " + _UNTRUSTED
         ),
         effect=Effect.READS,
-        run=_get,
+        run=get,
         parameters={
             "document_id": DOCUMENT_ID,
             "source_path": {**SOURCE_PATH, "description": "Where the document came from, exactly as it was given."},
@@ -215,8 +233,8 @@ _DOCUMENT_TOOLS = (
             "the same matter. Read the note first (kb_get) and give its version, so that nobody's change is lost. "
             "Only for notes: a changed file is uploaded anew."
         ),
-        effect=Effect.DESTROYS,
-        run=_update_note,
+        effect=Effect.CHANGES,
+        run=update_note,
         parameters={
             "document_id": DOCUMENT_ID,
             "text": {**NOTE_TEXT, "description": "The new text, whole."},
@@ -239,8 +257,8 @@ _DOCUMENT_TOOLS = (
             "Add tags to a document and remove others, in one step. Answers the document as it is then. To find "
             "documents by tag use kb_search with tags."
         ),
-        effect=Effect.DESTROYS,
-        run=_tag,
+        effect=Effect.CHANGES,
+        run=change_tags,
         parameters={
             "document_id": DOCUMENT_ID,
             "add": {**TAGS, "description": "Tags to add."},
@@ -257,7 +275,7 @@ _DOCUMENT_TOOLS = (
             "Delete a document for good, with its text, tags and stored file. It cannot be undone: do it only if the "
             "user wants it. To correct a note use kb_update_note."
         ),
-        effect=Effect.DESTROYS,
+        effect=Effect.CHANGES,
         run=_delete,
         parameters={"document_id": DOCUMENT_ID},
         required=("document_id",),
@@ -287,8 +305,14 @@ _STATE_TOOLS = (
                 "enum": ["queued", "running", "completed", "failed", "cancelled"],
                 "description": "Only jobs in this state.",
             },
-            "job_id": {**DOCUMENT_ID, "description": "This job alone, whatever else is given."},
-            "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "default": JOBS_AT_ONCE},
+            "job_id": {**ID, "description": "This job alone, whatever else is given."},
+            "limit": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 1000,
+                "default": JOBS_AT_ONCE,
+                "description": "How many jobs at most.",
+            },
             "offset": {**OFFSET, "maximum": 2**53, "description": "Skip so many jobs."},
         },
         answers=JOBS,

@@ -42,7 +42,8 @@ async def _add_chunk(call: Call, arguments: Json) -> Json:
 
 async def _finish(call: Call, arguments: Json) -> Json:
     async def send(file: BinaryIO, upload: Upload) -> Json:
-        # By the key, a file that did arrive although its answer was lost is not added twice.
+        # By the key, a file that did arrive although its answer was lost is not added twice. httpx reads it in pieces of
+        # 64 kB that were just written: from memory, so nobody waits for a disk here.
         return await call.engine.submit_file((upload.filename, file), tags=upload.tags, idempotency_key=upload.id)
 
     return accept_job(await call.uploads.finish(call.caller, arguments["upload_id"], send))
@@ -53,9 +54,9 @@ UPLOAD_TOOLS = (
         name="kb_upload_start",
         title="Begin to upload a file",
         description=(
-            "Begin to send a file (PDF, text, ...) to the knowledge base, in three steps. For text that you write "
-            "yourself use kb_addnote instead. Example, a report.pdf of 2,500,000 bytes: "
-            '1. kb_upload_start {"filename": "report.pdf", "total_size": 2500000} answers {"upload_id": "U", '
+            "Begin to send a file to the knowledge base, in three steps. For text that you write "
+            "yourself use kb_addnote instead. Example, a report.md of 2,500,000 bytes: "
+            '1. kb_upload_start {"filename": "report.md", "total_size": 2500000} answers {"upload_id": "U", '
             '"chunk_size": 1048576}. '
             "2. Cut the file's bytes into chunks of 1 MB (1,048,576 bytes before base64; the last one is shorter) and "
             'send each: kb_upload_chunk {"upload_id": "U", "chunk_index": 0, "data": "<base64 of bytes 0 to '
@@ -90,7 +91,7 @@ UPLOAD_TOOLS = (
         description=(
             "Send one piece of a file after kb_upload_start: 1 MB (1,048,576 bytes) before base64, or less. Chunks "
             "may come in any order and at once; a chunk sent again with the same chunk_index replaces the former, so "
-            'repeat it if you are unsure. Example: {"upload_id": "U", "chunk_index": 0, "data": "JVBERi0xLjcK"}. '
+            'repeat it if you are unsure. Example: {"upload_id": "U", "chunk_index": 0, "data": "IyBSZXBvcnQK"}. '
             "After the last one call kb_upload_finish."
         ),
         effect=Effect.ADDS,

@@ -2,17 +2,16 @@
 
 from kb.mcp.tools import Properties, Schema
 
-DOCUMENT_ID: Schema = {
-    "type": "integer",
-    "minimum": 1,
-    "maximum": 2**63 - 1,
-    "description": "The document's id, as kb_search and kb_jobs tell it.",
-}
-TAG: Schema = {"type": "string", "minLength": 1, "maxLength": 200}
+ID: Schema = {"type": "integer", "minimum": 1, "maximum": 2**63 - 1}
+DOCUMENT_ID: Schema = {**ID, "description": "The document's id, as kb_search and kb_jobs tell it."}
+# Not blank, and without the one character that no text may hold.
+TEXT_PATTERN = r"^[^\x00]*[^\s\x00][^\x00]*$"
+TAG: Schema = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": TEXT_PATTERN}
+MAX_WANTED_TAGS = 100
 TAGS: Schema = {"type": "array", "items": TAG, "maxItems": 1000}
 OFFSET: Schema = {"type": "integer", "minimum": 0, "maximum": 10_000, "default": 0}
-TITLE: Schema = {"type": "string", "minLength": 1, "maxLength": 500}
-NOTE_TEXT: Schema = {"type": "string", "minLength": 1, "maxLength": 1_000_000}
+TITLE: Schema = {"type": "string", "minLength": 1, "maxLength": 500, "pattern": TEXT_PATTERN}
+NOTE_TEXT: Schema = {"type": "string", "minLength": 1, "maxLength": 1_000_000, "pattern": TEXT_PATTERN}
 SOURCE_PATH: Schema = {"type": "string", "minLength": 1, "maxLength": 4096}
 
 _OBJECTS: Schema = {"type": "array", "items": {"type": "object"}}
