@@ -30,7 +30,7 @@ NamedFile: TypeAlias = tuple[str, bytes | BinaryIO]
 CONNECT_WITHIN_SECONDS = 5.0
 # The slowest answer is a note of a million characters, rewritten and embedded while its author waits.
 ANSWER_WITHIN_SECONDS = 300.0
-CONNECTIONS = 100
+CONNECTIONS = 64
 FIRST_POLL_SECONDS = 0.02
 LONGEST_POLL_SECONDS = 0.5
 FINISHED = frozenset({"completed", "failed", "cancelled"})
@@ -66,6 +66,8 @@ class EngineClient:
             # The engine is a local program: neither a proxy nor a .netrc of the machine concerns it.
             trust_env=False,
         )
+        # Requests beyond that wait here, in order: a thousand in httpx's own queue keep each other from being sent.
+        self._turn = asyncio.Semaphore(CONNECTIONS)
 
     async def __aenter__(self) -> Self:
         await self._http.__aenter__()
@@ -280,11 +282,18 @@ class EngineClient:
         return await self._call(method, path, json=body, headers=headers)
 
     async def _call(self, method: str, path: str, **request: Any) -> Json:
-        answer: Json = (await self._send(method, f"/api/v1{path}", **request)).json()
+        response = await self._send(method, f"/api/v1{path}", **request)
+        try:
+            answer = response.json()
+        except ValueError as error:
+            raise NotAnEngine(str(self._http.base_url)) from error
+        if not isinstance(answer, dict):
+            raise NotAnEngine(str(self._http.base_url))
         return answer
 
     async def _send(self, method: str, path: str, **request: Any) -> httpx.Response:
-        response = await self._http.request(method, path, **request)
+        async with self._turn:
+            response = await self._http.request(method, path, **request)
         return response.raise_for_status()
 
 

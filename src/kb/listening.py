@@ -87,6 +87,8 @@ def configure_server(app: Any, *, shutdown_within_seconds: int, **own: Any) -> "
 
     return uvicorn.Config(
         app,
+        # Unlike httptools it bounds the size of headers, and answers clients that offer to speak HTTP/2.
+        http="h11",
         log_config=None,
         access_log=False,
         log_level="warning",

@@ -118,6 +118,16 @@ def test_something_else_in_place_of_the_engine_is_told(
     assert_told(refused, "not_an_engine", pretended.url)
 
 
+@pytest.mark.parametrize("text", ["<h1>Welcome</h1>", "[]", ""])
+def test_an_answer_that_is_not_the_engines_json_is_told_as_such(
+    deceived: Agents, pretended: PretendedEngine, text: str
+) -> None:
+    """M3."""
+    pretended.answer = httpx.Response(200, headers={"Server": "kb/3.0.0"}, text=text)
+
+    assert_told(deceived["raw"].fail("kb_status"), "not_an_engine", pretended.url)
+
+
 def test_an_answer_that_makes_no_sense_is_told_without_its_text(deceived: Agents, pretended: PretendedEngine) -> None:
     """M3, M6: as a proxy in between would give it."""
     pretended.answer = httpx.Response(502, headers={"Server": "kb/3.0.0"}, html="<h1>Bad gateway</h1>")

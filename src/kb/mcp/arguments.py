@@ -9,6 +9,9 @@ from kb.client import Json
 from kb.mcp.errors import ToolError
 from kb.mcp.tools import Tool
 
+# Of what a client calls a parameter that does not exist.
+LONGEST_NAME = 100
+
 
 def find_fault(tool: Tool, arguments: Json) -> ToolError | None:
     """What is wrong with the arguments, in words; their values are not repeated: they may be a megabyte."""
@@ -21,7 +24,8 @@ def find_fault(tool: Tool, arguments: Json) -> ToolError | None:
             parameter=missing[0],
             missing_parameters=missing,
         )
-    fault = min(tool.validator.iter_errors(arguments), key=lambda fault: len(fault.absolute_path), default=None)
+    # The first fault, never all of them: there may be a million. Schemas have their cheap demands first.
+    fault = next(tool.validator.iter_errors(arguments), None)
     return None if fault is None else _explain_fault(tool, fault)
 
 
@@ -30,7 +34,7 @@ def _explain_fault(tool: Tool, fault: ValidationError) -> ToolError:
     if fault.validator == "additionalProperties":
         known: list[str] = [*fault.schema["properties"]]  # type: ignore[index]  # such a schema is never a boolean
         given: Json = fault.instance  # type: ignore[assignment]  # and only objects have properties
-        name = next(name for name in given if name not in known)
+        name = next(name for name in given if name not in known)[:LONGEST_NAME]
         nearest = difflib.get_close_matches(name, known, n=1)
         advice = f"Did you mean '{nearest[0]}'?" if nearest else f"Known are: {', '.join(known) or 'none'}."
         full_name = f"{place}.{name}" if place else name

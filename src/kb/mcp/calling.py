@@ -37,6 +37,7 @@ class ToolCalls:
         self._uploads = uploads
         self._later = later
         self._trust_engine_until = 0.0
+        self._looking_at_engine = anyio.Lock()
         self._under_way: set[anyio.CancelScope] = set()
 
     async def call(self, tool: Tool, arguments: Json, caller: Caller) -> Json:
@@ -75,9 +76,13 @@ class ToolCalls:
             return _failure(ToolError("internal_error", told, error_id=error_id))
 
     async def _require_supported_engine(self) -> None:
-        if time.monotonic() >= self._trust_engine_until:
-            await self._engine.require_supported_engine()
-            self._trust_engine_until = time.monotonic() + TRUST_ENGINE_SECONDS
+        if time.monotonic() < self._trust_engine_until:
+            return
+        # A thousand calls at once need one look.
+        async with self._looking_at_engine:
+            if time.monotonic() >= self._trust_engine_until:
+                await self._engine.require_supported_engine()
+                self._trust_engine_until = time.monotonic() + TRUST_ENGINE_SECONDS
 
 
 def _find_refusal(tool: Tool, arguments: Json, caller: Caller) -> ToolError | None:

@@ -50,14 +50,16 @@ _PROBLEM_FIELDS = frozenset({"type", "title", "status", "detail", "code", "docum
 class ToolError(Exception):
     """A failure that the model can act on: `code` is stable, the message says what to do."""
 
-    def __init__(self, code: str, message: str, **details: object) -> None:
+    def __init__(self, code: str, message: str, /, **details: object) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.details = details
 
     def as_answer(self) -> Json:
-        return {"success": False, "error": self.code, "message": self.message, **self.details}
+        failure = {"success": False, "error": self.code, "message": self.message}
+        # Whatever the engine calls its details, these three are ours.
+        return {**failure, **self.details, **failure}
 
 
 EngineTrouble = (httpx.HTTPError, EngineTooOld, NotAnEngine)
@@ -87,11 +89,12 @@ def explain_engine_trouble(error: Exception, engine_url: str) -> ToolError:
             "did before you repeat it.",
             engine_url=engine_url,
         )
+    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+        advice = "Try again shortly; if it stays so, ask whoever runs it to start it (`kb up`)."
+    else:
+        advice = "If the call was to change something, look whether it did before you repeat it."
     return ToolError(
-        "engine_unreachable",
-        f"The engine cannot be reached at {engine_url}. Try again shortly; if it stays so, ask whoever runs it to "
-        "start it (`kb up`).",
-        engine_url=engine_url,
+        "engine_unreachable", f"The engine cannot be reached at {engine_url}. {advice}", engine_url=engine_url
     )
 
 

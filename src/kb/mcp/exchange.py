@@ -105,8 +105,9 @@ class Exchange:
             try:
                 return await self._serve(request, http, version, notify)
             finally:
-                if session is not None:
-                    self._under_way.pop((session, request.id), None)
+                # A client may give two requests one id; the second is then the one that can be cancelled.
+                if session is not None and self._under_way.get((session, request.id)) is scope:
+                    del self._under_way[session, request.id]
         return None
 
     def cancel(self, session: str, notification: JSONRPCNotification) -> None:

@@ -61,12 +61,12 @@ class Guard:
             return refuse(
                 421, "host_not_allowed", "This Host is not allowed. Add it to KB_MCP_ALLOWED_HOSTS if it is yours."
             )
-        origin = headers.get("origin")
-        if origin is not None and not self._names.allow_origin(origin):
+        origins = headers.getlist("origin")
+        if not all(self._names.allow_origin(origin) for origin in origins):
             told = "This Origin is not allowed. Add it to KB_MCP_ALLOWED_ORIGINS if it is yours."
             return refuse(403, "origin_not_allowed", told)
         # A browser tells in this header what it would otherwise keep to itself on requests without an Origin.
-        if origin is None and headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+        if not origins and headers.get("sec-fetch-site", "").lower() in ("cross-site", "same-site"):
             return refuse(403, "origin_not_allowed", "Pages of other sites may not call this server.")
         if not self._access.api_key:
             return Caller("anyone", can_write=True)

@@ -17,14 +17,14 @@ from mcp.types import INVALID_REQUEST, JSONRPCNotification, JSONRPCRequest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic_core import to_json
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from kb.client import Json
 from kb.mcp.announcements import Announcements
 from kb.mcp.errors import SERVER_ERROR, error_message
-from kb.mcp.exchange import DEFAULT_VERSION, Exchange, Malformed, is_modern, parse_message, progress_token_of
+from kb.mcp.exchange import DEFAULT_VERSION, Exchange, Malformed, parse_message, progress_token_of
 from kb.mcp.naming import with_named_errors
 from kb.mcp.server import KnowledgeServer
 
@@ -79,7 +79,10 @@ class HttpEndpoint:
                 await refuse(405, "method_not_allowed", told, headers=allow)(scope, receive, send)
 
     async def _post(self, request: Request, send: Send) -> None:
-        refusal, body = await _read_body(request)
+        try:
+            refusal, body = await _read_body(request)
+        except ClientDisconnect:
+            return
         if refusal is not None:
             await refusal(request.scope, request.receive, send)
             return
@@ -89,9 +92,8 @@ class HttpEndpoint:
             await _json_response(malformed.answer, status=400)(request.scope, request.receive, send)
             return
         version = request.headers.get(VERSION_HEADER, DEFAULT_VERSION)
-        params = message.params if message is not None else None
-        if version not in HANDSHAKE_PROTOCOL_VERSIONS or (is_modern(params) and not _is_initialize(message)):
-            await self._serve_modern(request, body, send)
+        if version not in HANDSHAKE_PROTOCOL_VERSIONS:
+            await self._serve_modern(message, request, body, send)
         elif isinstance(message, JSONRPCRequest):
             await self._answer(message, request, version, send)
         else:
@@ -156,13 +158,14 @@ class HttpEndpoint:
             del self._ended[next(iter(self._ended))]
         return Response(status_code=204)
 
-    async def _serve_modern(self, request: Request, body: bytes, send: Send) -> None:
+    async def _serve_modern(self, message: object, request: Request, body: bytes, send: Send) -> None:
         unread = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def receive() -> Message:
             return unread.pop() if unread else await request.receive()
 
-        wants_events = _accepts_events(request.headers, by_default=True)
+        is_stream = isinstance(message, JSONRPCRequest) and message.method == "subscriptions/listen"
+        wants_events = is_stream or _accepts_events(request.headers, by_default=True)
         # The SDK refuses a client that does not say that it can read both; we know what to send it.
         scope = {**request.scope, "headers": [*request.scope["headers"]]}
         MutableHeaders(scope=scope)["accept"] = "application/json, text/event-stream"

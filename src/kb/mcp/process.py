@@ -54,15 +54,9 @@ def main() -> None:
         sys.exit(str(error))
 
 
-def _is_worth_logging(record: logging.LogRecord) -> bool:
-    # uvicorn says this of each WebSocket that the guard refused; anybody could fill the log with it.
-    return record.msg != "ASGI callable returned without completing handshake."
-
-
 async def _serve(
     options: McpOptions, listener: socket.socket, *, stopped_by: tuple[signal.Signals, ...], has_parent: bool = False
 ) -> None:
-    logging.getLogger("uvicorn.error").addFilter(_is_worth_logging)
     async with open_app(options) as app:
         config = configure_server(app.asgi, shutdown_within_seconds=SHUTDOWN_WITHIN_SECONDS, ws_max_size=MAX_BODY_BYTES)
         server = _Server(config, app, stopped_by)

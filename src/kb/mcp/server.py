@@ -27,6 +27,7 @@ from pydantic import ValidationError
 from starlette.requests import HTTPConnection
 
 from kb.client import Json
+from kb.mcp.arguments import LONGEST_NAME
 from kb.mcp.errors import error_data
 from kb.mcp.prompts import PROMPTS, render_prompt
 from kb.mcp.tools import Caller, Effect, Tool
@@ -71,8 +72,8 @@ def build_server(tools: Sequence[Tool], call_tool: CallTool, listen: ListenHandl
     async def call(context: Context, params: CallToolRequestParams) -> HandlerResult:
         tool = by_name.get(params.name)
         if tool is None:
-            data = {"error_type": "unknown_tool", "tool": params.name}
-            raise MCPError(INVALID_PARAMS, f"There is no tool {params.name!r}.", data)
+            name = params.name[:LONGEST_NAME]
+            raise MCPError(INVALID_PARAMS, f"There is no tool {name!r}.", {"error_type": "unknown_tool", "tool": name})
         result = await call_tool(tool, params.arguments or {}, caller_of(context))
         # Demanded by the newest protocol; the SDK leaves it out where an older one is spoken.
         return {**result, "resultType": "complete"}

@@ -67,9 +67,9 @@ class Tool:
     def input_schema(self) -> Schema:
         return {
             "type": "object",
+            "additionalProperties": False,
             "properties": dict(self.parameters),
             "required": [*self.required],
-            "additionalProperties": False,
         }
 
     @cached_property

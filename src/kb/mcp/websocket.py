@@ -83,10 +83,10 @@ class _Conversation:
             answer = await self._exchange.answer(
                 request, self._websocket, session=self._session, version=self._version, notify=self.send
             )
+            if answer is not None and request.method == "initialize" and "result" in answer:
+                self._version = answer["result"]["protocolVersion"]
+            if answer is not None:
+                await self.send(answer)
         finally:
+            # Only now: answers that nobody reads count too.
             self._under_way -= 1
-        if answer is None:
-            return
-        if request.method == "initialize" and "result" in answer:
-            self._version = answer["result"]["protocolVersion"]
-        await self.send(answer)

@@ -10,6 +10,7 @@ between leaves such a file in both, says so in its log, and shows the one that w
 import asyncio
 import difflib
 import logging
+import random
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,14 +22,15 @@ from kb.mcp.answers import fit_document
 from kb.mcp.errors import ToolError
 from kb.mcp.tools import Call, Effect, Properties, Schema, Tool
 from kb.mcp.toolsets.kb import KB_TOOLS, change_tags, get, search, update_note
-from kb.mcp.toolsets.parameters import DOCUMENT, DOCUMENT_ID, MAX_WANTED_TAGS
+from kb.mcp.toolsets.parameters import DOCUMENT, DOCUMENT_ID
 
 log = logging.getLogger(__name__)
 
 TAG_PREFIX = "collection:"
 DEFAULT_COLLECTION = "documents"
 # Each means that somebody else changed the document in the moment between our reading and our writing.
-MAX_ATTEMPTS = 5
+MAX_ATTEMPTS = 20
+LONGEST_PAUSE_SECONDS = 0.1
 # A job can stand behind a long queue, and nobody is kept waiting by this.
 SETTLE_WITHIN_SECONDS = 24 * 3600
 # Each asks twice a second. Jobs end in about the order they began, so it is enough to ask after the first ones.
@@ -164,7 +166,8 @@ async def _settle_when_completed(engine: EngineClient, job_id: int, tag: str) ->
 
 
 def _is_passing(response: httpx.Response) -> bool:
-    return response.is_server_error or response.status_code == httpx.codes.TOO_MANY_REQUESTS
+    busy = (httpx.codes.TOO_MANY_REQUESTS, httpx.codes.PRECONDITION_FAILED)
+    return response.is_server_error or response.status_code in busy
 
 
 async def _settle(engine: EngineClient, document_id: int, tag: str) -> Json:
@@ -192,6 +195,7 @@ async def _assign(
             failures += 1
             if error.response.status_code != httpx.codes.PRECONDITION_FAILED or failures == MAX_ATTEMPTS:
                 raise
+            await asyncio.sleep(random.uniform(0, LONGEST_PAUSE_SECONDS))  # noqa: S311 - no secret
 
 
 def _is_collection_tag(tag: str) -> bool:
@@ -226,16 +230,14 @@ def _adapt(tool: Tool, collections: _Collections) -> Tool:
         case "kb_search":
             collection = _collection_parameter(f"Search only this collection: {known}. Default: everything.")
             note = "Each result says in which collection its document is."
-            # One place among the tags is the collection's.
-            tags = {"tags": {**tool.parameters["tags"], "maxItems": MAX_WANTED_TAGS - 1}}
-            tool = replace(tool, run=collections.search, parameters={**tool.parameters, **tags, **collection})
+            tool = replace(tool, run=collections.search, parameters={**_with_one_tag_less(tool), **collection})
         case "kb_addnote" | "kb_upload_start":
             run = collections.add_note if tool.name == "kb_addnote" else collections.start_upload
             collection = _collection_parameter(
                 f"Where it is put: {known}. Default: {collections.default}. What is there already moves."
             )
             note = f"It is put into exactly one collection ({known})."
-            tool = replace(tool, run=run, parameters={**tool.parameters, **collection})
+            tool = replace(tool, run=run, parameters={**_with_one_tag_less(tool), **collection})
         case "kb_upload_finish":
             return replace(tool, run=collections.finish_upload)
         case "kb_tag":
@@ -248,6 +250,12 @@ def _adapt(tool: Tool, collections: _Collections) -> Tool:
         case _:
             return tool
     return replace(tool, description=f"{tool.description} {note}")
+
+
+def _with_one_tag_less(tool: Tool) -> Properties:
+    # One place among the tags is the collection's.
+    tags = tool.parameters["tags"]
+    return {**tool.parameters, "tags": {**tags, "maxItems": tags["maxItems"] - 1}}
 
 
 def _collection_parameter(description: str) -> Properties:

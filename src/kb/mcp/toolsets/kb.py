@@ -21,7 +21,6 @@ from kb.mcp.toolsets.parameters import (
     ID,
     JOB,
     JOBS,
-    MAX_WANTED_TAGS,
     NOTE_TEXT,
     OFFSET,
     SOURCE_PATH,
@@ -39,24 +38,29 @@ _DAY: Schema = {"type": "string", "description": "A day such as 2026-03-31, incl
 _SHORT_NAME: Schema = {"type": "string", "minLength": 1, "maxLength": 20}
 _FILTERS: Schema = {
     "type": "object",
+    "additionalProperties": False,
     "properties": {
         "format": {**_SHORT_NAME, "description": "Such as note, pdf, docx, md, txt."},
         "doc_type": {**_SHORT_NAME, "description": "note, image, or the format."},
         "date_range": {
             "type": "object",
-            "properties": {"start": _DAY, "end": _DAY},
             "additionalProperties": False,
+            "properties": {"start": _DAY, "end": _DAY},
             "description": "When the document was added, in whole days (UTC).",
         },
         "source_path": SOURCE_PATH,
         "metadata": {
             "type": "object",
-            "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
             "maxProperties": 100,
+            # The bounds leave out what is too large for a number and has become infinite.
+            "additionalProperties": {
+                "type": ["string", "number", "boolean", "null"],
+                "minimum": -1e300,
+                "maximum": 1e300,
+            },
             "description": "Fields of the document's metadata and their exact values.",
         },
     },
-    "additionalProperties": False,
     "description": "Search only documents with all of these.",
 }
 
@@ -155,7 +159,7 @@ _DOCUMENT_TOOLS = (
                 "description": "How many results at most.",
             },
             "offset": {**OFFSET, "description": "Skip so many results: next_offset of the answer before."},
-            "tags": {**TAGS, "maxItems": MAX_WANTED_TAGS, "description": "Only documents that have all of these tags."},
+            "tags": {**TAGS, "maxItems": 100, "description": "Only documents that have all of these tags."},
             "mode": {
                 "type": "string",
                 "enum": ["hybrid", "fts", "vector"],

@@ -7,8 +7,8 @@ DOCUMENT_ID: Schema = {**ID, "description": "The document's id, as kb_search and
 # Not blank, and without the one character that no text may hold.
 TEXT_PATTERN = r"^[^\x00]*[^\s\x00][^\x00]*$"
 TAG: Schema = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": TEXT_PATTERN}
-MAX_WANTED_TAGS = 100
-TAGS: Schema = {"type": "array", "items": TAG, "maxItems": 1000}
+# How many there may be comes before what each must be: the first fault ends the look at the rest.
+TAGS: Schema = {"type": "array", "maxItems": 1000, "items": TAG}
 OFFSET: Schema = {"type": "integer", "minimum": 0, "maximum": 10_000, "default": 0}
 TITLE: Schema = {"type": "string", "minLength": 1, "maxLength": 500, "pattern": TEXT_PATTERN}
 NOTE_TEXT: Schema = {"type": "string", "minLength": 1, "maxLength": 1_000_000, "pattern": TEXT_PATTERN}
