@@ -113,21 +113,22 @@ def start_programs(data_dir: Path) -> Iterator[Programs]:
 
 async def measure(programs: Programs, agents: int) -> dict[str, Measured]:
     measured = {name: Measured() for name in WAYS}
+    words = [word for word in read_english() if word.isalpha()]
     for round_number in range(ROUNDS + 1):
         for name, (program, way) in WAYS.items():
             before = programs.cpu_seconds()
             # The first round only warms up.
             into = measured[name] if round_number else Measured()
-            await asyncio.gather(*(run_agent(programs.ports[program], way, agents, into) for _ in range(agents)))
+            port, calls = programs.ports[program], CALLS_A_ROUND // agents
+            await asyncio.gather(*(run_agent(port, way, calls, words, into) for _ in range(agents)))
             for server, after in programs.cpu_seconds().items():
                 into.cpu_seconds[server] += after - before[server]
     return measured
 
 
-async def run_agent(port: int, way: Way, agents: int, measured: Measured) -> None:
-    words = [word for word in read_english() if word.isalpha()]
+async def run_agent(port: int, way: Way, calls: int, words: list[str], measured: Measured) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    for _ in range(CALLS_A_ROUND // agents):
+    for _ in range(calls):
         start = random.randrange(len(words) - 8)  # noqa: S311 - no secret
         path, body, headers = way(" ".join(words[start : start + 6]))
         begun = time.perf_counter()

@@ -52,10 +52,10 @@ def test_headers_without_end_are_refused_before_they_fill_the_memory(
 ) -> None:
     url = program.url if which == "MCP server" else running_engine.url
 
-    with connect(url) as connection, pytest.raises(ConnectionError):
+    with connect(url) as connection:
         connection.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Long: ")
-        for _ in range(1000):
-            connection.sendall(b"x" * 100_000)
+        with pytest.raises(ConnectionError):
+            connection.sendall(b"x" * 100_000_000)
 
 
 def test_a_client_that_goes_away_in_the_middle_leaves_no_trace(program: McpProgram, client: RawClient) -> None:

@@ -5,9 +5,10 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from typing import Any
 
 import uvicorn
 from pydantic import TypeAdapter
@@ -28,7 +29,7 @@ SHUTDOWN_WITHIN_SECONDS = 5
 
 def serve_mcp(options: McpOptions, listener: socket.socket) -> None:
     """Serve until told to stop (SIGINT, SIGTERM), then finish what is under way."""
-    asyncio.run(_serve(options, listener, stopped_by=(signal.SIGINT, signal.SIGTERM)))
+    _run(_serve(options, listener, stopped_by=(signal.SIGINT, signal.SIGTERM)))
 
 
 def start_mcp(options: McpOptions, listener: socket.socket) -> Child:
@@ -49,9 +50,15 @@ def main() -> None:
     listener = socket.socket(fileno=told.pop("socket"))
     options = TypeAdapter(McpOptions).validate_python(told)
     try:
-        asyncio.run(_serve(options, listener, stopped_by=(signal.SIGTERM,), has_parent=True))
+        _run(_serve(options, listener, stopped_by=(signal.SIGTERM,), has_parent=True))
     except CannotStart as error:
         sys.exit(str(error))
+
+
+def _run(coroutine: Coroutine[Any, Any, None]) -> None:
+    # The loop that uvicorn would choose if it ran by itself: uvloop where there is one.
+    with asyncio.Runner(loop_factory=uvicorn.Config("").get_loop_factory()) as runner:
+        runner.run(coroutine)
 
 
 async def _serve(
