@@ -1,9 +1,11 @@
 """Requests that take long: how they are cancelled, and what happens to them when the server stops."""
 
+import asyncio
 import json
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -11,6 +13,11 @@ import pytest
 from tests.mcp_server.programs import Json, McpProgram, RawClient
 from websockets.sync.client import connect
 
+from kb.client import EngineClient
+from kb.mcp.calling import ToolCalls
+from kb.mcp.tools import Caller
+from kb.mcp.toolsets.kb import KB_TOOLS
+from kb.mcp.uploads import open_uploads
 from kb.mcp.websocket import MOST_UNDER_WAY
 
 WAIT_SECONDS = 20
@@ -130,3 +137,21 @@ def test_one_websocket_cannot_pile_up_calls_without_end(program: McpProgram) -> 
 
     assert refused["id"] == MOST_UNDER_WAY
     assert refused["error"]["data"]["error_type"] == "too_many_requests"
+
+
+def test_calls_that_wait_for_the_same_silent_engine_are_told_of_it_together(
+    tmp_path: Path,
+) -> None:
+    """M3: many callers wait no longer than one."""
+
+    async def call_at_once(calls: int) -> list[Json]:
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            async with EngineClient(url, timeout=0.5) as engine, open_uploads(tmp_path / "u", timedelta(1)) as uploads:
+                tools = ToolCalls(engine, url, uploads, lambda coroutine: coroutine.close())
+                writer = Caller("writer", can_write=True)
+                return await asyncio.gather(*(tools.call(KB_TOOLS[-1], {}, writer) for _ in range(calls)))
+
+    answers = asyncio.run(asyncio.wait_for(call_at_once(100), WAIT_SECONDS))
+
+    assert {answer["structuredContent"]["error"] for answer in answers} == {"engine_timeout"}

@@ -38,6 +38,8 @@ class ToolCalls:
         self._later = later
         self._trust_engine_until = 0.0
         self._looking_at_engine = anyio.Lock()
+        self._trouble: Exception | None = None
+        self._trouble_at = 0.0
         self._under_way: set[anyio.CancelScope] = set()
 
     async def call(self, tool: Tool, arguments: Json, caller: Caller) -> Json:
@@ -78,11 +80,21 @@ class ToolCalls:
     async def _require_supported_engine(self) -> None:
         if time.monotonic() < self._trust_engine_until:
             return
-        # A thousand calls at once need one look.
+        # A thousand calls at once need one look, and if it fails it has failed for all that waited for it.
+        came_at = time.monotonic()
         async with self._looking_at_engine:
+            if self._trouble is not None and self._trouble_at > came_at:
+                raise self._trouble
             if time.monotonic() >= self._trust_engine_until:
-                await self._engine.require_supported_engine()
-                self._trust_engine_until = time.monotonic() + TRUST_ENGINE_SECONDS
+                await self._look_at_engine()
+
+    async def _look_at_engine(self) -> None:
+        try:
+            await self._engine.require_supported_engine()
+        except EngineTrouble as error:
+            self._trouble, self._trouble_at = error, time.monotonic()
+            raise
+        self._trust_engine_until = time.monotonic() + TRUST_ENGINE_SECONDS
 
 
 def _find_refusal(tool: Tool, arguments: Json, caller: Caller) -> ToolError | None:
