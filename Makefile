@@ -4,6 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.set-up
 NODE_STAMP := .node/.set-up
+# Node.js trusts a list of its own, on which the proxy of a company never is; the system's list has it.
+CERTIFICATES := $(wildcard /etc/ssl/certs/ca-certificates.crt)
 
 .PHONY: help setup run check test test-all conformance evaluate bench docs lock clean
 
@@ -73,7 +75,8 @@ $(NODE_STAMP): tests/mcp_server/node/package.json
 	@echo "Installing MCP clients into .node (about half a minute the first time) ..."
 	@mkdir -p .node
 	@cp $< .node/package.json
-	@npm install --prefix .node --no-audit --no-fund --no-package-lock --ignore-scripts --loglevel=error >/dev/null
+	@NODE_EXTRA_CA_CERTS="$${NODE_EXTRA_CA_CERTS:-$(CERTIFICATES)}" \
+		npm install --prefix .node --no-audit --no-fund --no-package-lock --ignore-scripts --loglevel=error >/dev/null
 	@touch $@
 
 # pip-compile reads no dependency groups, and what builds the project must be pinned too: hatchling needs
