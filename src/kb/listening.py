@@ -5,16 +5,19 @@ answers. So the names under which a program is called (Host) and the pages that 
 always, key or no key.
 """
 
+import errno
 import hmac
 import re
 import socket
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import uvicorn
 
 BACKLOG = 2048
+LOOK_EVERY_SECONDS = 0.1
 # Longer than any client keeps a connection that it does not use (httpx: 5 seconds, browsers: a minute). Closed by us
 # in the moment in which the client sends its next request, it would look as if the server were gone.
 KEEP_ALIVE_SECONDS = 75
@@ -59,20 +62,43 @@ def is_same_key(given: str, secret: str) -> bool:
     return hmac.compare_digest(given.encode("latin-1"), secret.encode())
 
 
-def listen(host: str, port: int, port_variable: str) -> socket.socket:
-    """A socket to which clients can connect from now on. Raises `CannotStart`."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+def listen(
+    host: str,
+    port: int,
+    port_variable: str,
+    *,
+    patience_seconds: float = 0.0,
+    on_wait: Callable[[], None] | None = None,
+) -> socket.socket:
+    """A socket to which clients can connect from now on. Raises `CannotStart` if the address stays taken so long.
+
+    `on_wait` is called once if it is taken at first.
+    """
+    give_up_at = time.monotonic() + patience_seconds
+    while True:
+        try:
+            return _listen(host, port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or time.monotonic() >= give_up_at:
+                raise CannotStart(
+                    f"Cannot listen on {host} port {port}: {error.strerror}. "
+                    f"Stop what uses it, or choose another {port_variable}."
+                ) from error
+            if on_wait is not None:
+                on_wait()
+                on_wait = None
+            time.sleep(LOOK_EVERY_SECONDS)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         listener.listen(BACKLOG)
-    except OSError as error:
+    except OSError:
         listener.close()
-        raise CannotStart(
-            f"Cannot listen on {host} port {port}: {error.strerror}. "
-            f"Stop what uses it, or choose another {port_variable}."
-        ) from error
+        raise
     return listener
 
 

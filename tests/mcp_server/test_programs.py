@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,6 +61,22 @@ def test_the_mcp_server_never_outlives_kb_up(everything: EngineProgram) -> None:
     mcp.wait(WITHIN_SECONDS)
 
 
+def test_kb_up_that_was_killed_can_be_started_again_at_once_on_the_same_ports(everything: EngineProgram) -> None:
+    """E24."""
+    urls = (everything.url, everything.mcp_url)
+    mcp = mcp_process_of(everything)
+    # It cannot notice yet that it is alone, and holds its port.
+    mcp.suspend()
+    everything.kill()
+    threading.Timer(1, mcp.resume).start()
+
+    everything.start()
+
+    assert (everything.url, everything.mcp_url) == urls
+    with RawClient(everything.mcp_url) as client:
+        assert client.call("kb_status")["version"] == "3.0.0"
+
+
 def test_no_key_shows_among_the_processes(model_folder: Path, tmp_path: Path) -> None:
     """M2."""
     settings = {"KB_API_KEY": "secret-of-the-engine", "KB_MCP_API_KEY": "secret-of-agents"}
@@ -83,6 +100,7 @@ def test_a_port_that_is_taken_is_told_plainly_before_anything_starts(tmp_path: P
         alone = run_kb(tmp_path, "mcp", "--port", port)
         together = run_kb(tmp_path, "up", "--port", "0", "--mcp-port", port, "--data-dir", str(tmp_path / "data"))
 
+    assert "Waiting" in together.stderr
     for ended in (alone, together):
         assert ended.returncode == 1
         assert f"port {port}" in ended.stderr

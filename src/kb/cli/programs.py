@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+# The MCP server of a `kb up` that was killed keeps their common port until it has noticed that it is alone.
+MCP_SERVER_STOPS_WITHIN_SECONDS = 10.0
+
 Host = Annotated[str | None, typer.Option("--host", help="The address to listen on (KB_HOST).")]
 Port = Annotated[int | None, typer.Option("--port", help="The port to listen on (KB_PORT); 0 for any that is free.")]
 McpHost = Annotated[str | None, typer.Option("--host", help="The address to listen on (KB_MCP_HOST).")]
@@ -50,7 +53,15 @@ def up(*, host: Host = None, port: Port = None, mcp_port: McpPortBesides = None,
         from kb.mcp.process import start_mcp
 
         mcp_settings = _load_mcp_settings({"mcp_port": mcp_port})
-        listener = opened.enter_context(listen(mcp_settings.mcp_host, mcp_settings.mcp_port, "KB_MCP_PORT"))
+        listener = opened.enter_context(
+            listen(
+                mcp_settings.mcp_host,
+                mcp_settings.mcp_port,
+                "KB_MCP_PORT",
+                patience_seconds=MCP_SERVER_STOPS_WITHIN_SECONDS,
+                on_wait=lambda: render.complain(render.waiting_for_port(mcp_settings.mcp_port)),
+            )
+        )
 
         def start_mcp_server(engine_url: str) -> None:
             options = _mcp_options(mcp_settings, render.reachable(engine_url))

@@ -76,6 +76,10 @@ def not_installed(extra: str) -> str:
     return f"{program} is not installed here. Install it: pip install 'kb-local[{extra}]'."
 
 
+def waiting_for_port(port: int) -> str:
+    return f"Port {port} is still in use. Waiting a moment for it ..."
+
+
 def no_such_file(error: FileNotFoundError) -> str:
     return f"There is no file or folder {error}. Nothing was added."
 
