@@ -11,6 +11,7 @@ import re
 import socket
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -36,19 +37,36 @@ class CannotStart(Exception):
     """What a program needs is not to be had, such as its port. The message says what to do."""
 
 
+@dataclass(frozen=True)
+class Access:
+    """Who may call, and under which names. Empty keys mean that none is needed."""
+
+    api_key: str
+    api_key_readonly: str
+    hosts: tuple[str, ...]
+    origins: tuple[str, ...]
+
+
 class AllowedNames:
-    """The hosts under which a program may be called, and those whose pages may call it."""
+    """The hosts under which a program may be called, and those whose pages may call it. They ask for whole headers."""
 
-    def __init__(self, hosts: Iterable[str], origins: Iterable[str]) -> None:
-        self._hosts = {host.lower() for host in hosts}
-        self._origins = {origin.lower() for origin in origins}
+    def __init__(self, access: Access) -> None:
+        self._hosts = {host.lower() for host in access.hosts}
+        self._origins = {origin.lower() for origin in access.origins}
 
-    def allow_host(self, host: str) -> bool:
-        return _without_port(host) in self._hosts
+    def allow_host(self, hosts: Sequence[str]) -> bool:
+        return len(hosts) == 1 and _without_port(hosts[0]) in self._hosts
 
-    def allow_origin(self, origin: str) -> bool:
-        origin = origin.lower()
+    def allow_origin(self, origins: Iterable[str]) -> bool:
+        return all(self._is_known(origin.lower()) for origin in origins)
+
+    def _is_known(self, origin: str) -> bool:
         return origin in self._origins or _without_port(origin.partition("://")[2]) in self._origins
+
+
+def is_from_another_site(origins: Sequence[str], fetch_site: str | None) -> bool:
+    """Of a request without an Origin, a browser tells in Sec-Fetch-Site what it would otherwise keep to itself."""
+    return not origins and (fetch_site or "").lower() in ("cross-site", "same-site")
 
 
 def bearer_key(authorization: Sequence[str]) -> str:

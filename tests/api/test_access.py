@@ -173,7 +173,13 @@ def test_e1_a_foreign_origin_is_refused_even_by_an_open_engine(
         assert_problem(response, 403, "forbidden")
 
 
-@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_e1_one_known_origin_does_not_vouch_for_another(api: TestClient) -> None:
+    response = api.get(f"{V1}/status", headers=[("Origin", "http://localhost"), ("Origin", "https://evil.example")])
+
+    assert_problem(response, 403, "forbidden")
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "Cross-Site"])
 def test_e1_a_page_of_another_site_is_refused_also_without_an_origin(api: TestClient, site: str) -> None:
     response = api.get(f"{V1}/status", headers={"Sec-Fetch-Site": site})
 

@@ -31,11 +31,11 @@ from mcp.types import (
 from starlette.routing import Route, Router, WebSocketRoute
 
 from kb.client import Json
-from kb.listening import listen, url_of
+from kb.listening import Access, listen, url_of
 from kb.mcp.announcements import Announcements
 from kb.mcp.app import PATH
 from kb.mcp.exchange import Exchange
-from kb.mcp.guard import Access, Guard
+from kb.mcp.guard import Guard
 from kb.mcp.http import HttpEndpoint
 from kb.mcp.server import Context, KnowledgeServer, build_server
 from kb.mcp.tools import Caller

@@ -1,4 +1,5 @@
 import asyncio
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.mcp_server.fixtures_processes import keyed_engine as keyed_engine
 from tests.mcp_server.fixtures_processes import proxy as proxy
 from tests.mcp_server.fixtures_processes import running_collections_proxy as running_collections_proxy
 from tests.mcp_server.fixtures_processes import running_proxy as running_proxy
+from tests.mcp_server.staging import encoded
 
 from kb.client import EngineClient, Json
 from kb.mcp.tools import Call, Tool
@@ -29,6 +31,14 @@ from kb.mcp.uploads import open_uploads
 Use = Callable[..., Awaitable[Json]]
 
 COLLECTIONS = ("documents", "memory", "workspace")
+MISTYPED: list[tuple[str, Json]] = [
+    ("kb_search", {"query": "x", "collection": "memeory"}),
+    ("kb_addnote", {"text": "x", "collection": "memeory"}),
+    ("kb_addnote", {"text": "x", "tags": ["collection:memeory"]}),
+    ("kb_upload_start", {"filename": "a.txt", "total_size": 1, "collection": "memeory"}),
+    ("kb_tag", {"document_id": 1, "add": ["collection:memeory"]}),
+    ("kb_set_collection", {"document_id": 1, "collection": "memeory"}),
+]
 
 
 @pytest.fixture
@@ -76,6 +86,23 @@ def _user_of(tools: Sequence[Tool], call: Call) -> Use:
         return answer
 
     return use
+
+
+def unique(prefix: str = "tag") -> str:
+    return f"{prefix}-{uuid.uuid4().hex}"
+
+
+async def add_note(use: Use, text: str, **fields: object) -> Json:
+    """The document that the note has become, as its toolset shows it."""
+    document: Json = (await use("kb_addnote", text=text, wait=True, **fields))["document"]
+    return document
+
+
+async def upload(use: Use, content: bytes, *, filename: str = "a.txt", **fields: object) -> Json:
+    started = await use("kb_upload_start", filename=filename, total_size=len(content), **fields)
+    upload_id = started["upload_id"]
+    await use("kb_upload_chunk", upload_id=upload_id, chunk_index=0, data=encoded(content))
+    return await use("kb_upload_finish", upload_id=upload_id)
 
 
 async def until(condition: Callable[[], Awaitable[bool]]) -> None:

@@ -6,8 +6,8 @@ import pytest
 from tests.engine_program import EngineProgram
 from tests.mcp_server.programs import Json
 
+from kb.listening import Access
 from kb.mcp.app import McpOptions, open_app
-from kb.mcp.guard import Access
 from kb.mcp.tools import Call, Caller, Effect, Tool
 
 pytestmark = pytest.mark.anyio

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
+from tests.mcp_server.conftest import MISTYPED
 from tests.mcp_server.fixtures_processes import (
     AGENT_KEY,
     ENGINE_KEY,
@@ -107,17 +108,7 @@ def test_d2_a_collection_is_an_ordinary_tag_of_the_engine(collector: Agent, engi
     assert {document["id"] for document in listed} == ids
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("kb_search", {"query": "x", "collection": "memeory"}),
-        ("kb_addnote", {"text": "x", "collection": "memeory"}),
-        ("kb_addnote", {"text": "x", "tags": ["collection:memeory"]}),
-        ("kb_upload_start", {"filename": "a.txt", "total_size": 1, "collection": "memeory"}),
-        ("kb_set_collection", {"document_id": 1, "collection": "memeory"}),
-        ("kb_tag", {"document_id": 1, "add": ["collection:memeory"]}),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments"), MISTYPED)
 def test_d2_a_mistyped_collection_is_refused_with_the_nearest(
     collector: Agent, collections_proxy: RecordingProxy, tool: str, arguments: Json
 ) -> None:

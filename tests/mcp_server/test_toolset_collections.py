@@ -1,5 +1,4 @@
 import asyncio
-import uuid
 from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any
@@ -7,8 +6,7 @@ from typing import Any
 import httpx
 import pytest
 from jsonschema import Draft202012Validator
-from tests.mcp_server.conftest import COLLECTIONS, Use, until
-from tests.mcp_server.staging import encoded
+from tests.mcp_server.conftest import COLLECTIONS, MISTYPED, Use, add_note, unique, until, upload
 
 from kb.client import EngineClient, Json
 from kb.mcp.errors import ToolError
@@ -17,22 +15,6 @@ from kb.mcp.toolsets.collections import collection_tools
 from kb.mcp.toolsets.kb import KB_TOOLS
 
 pytestmark = pytest.mark.anyio
-
-
-def unique(prefix: str = "tag") -> str:
-    return f"{prefix}-{uuid.uuid4().hex}"
-
-
-async def add_note(collections: Use, text: str, **fields: object) -> Json:
-    document: Json = (await collections("kb_addnote", text=text, wait=True, **fields))["document"]
-    return document
-
-
-async def upload(collections: Use, content: bytes, **fields: object) -> Json:
-    started = await collections("kb_upload_start", filename="a.txt", total_size=len(content), **fields)
-    upload_id = started["upload_id"]
-    await collections("kb_upload_chunk", upload_id=upload_id, chunk_index=0, data=encoded(content))
-    return await collections("kb_upload_finish", upload_id=upload_id)
 
 
 async def stored_tags(engine: EngineClient, document_id: int) -> list[str]:
@@ -112,17 +94,7 @@ async def test_documents_are_shown_with_their_collection_wherever_they_appear(
     assert (unassigned["collection"], unassigned["tags"]) == (None, ["y"])
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("kb_search", {"query": "x", "collection": "memeory"}),
-        ("kb_addnote", {"text": "x", "collection": "memeory"}),
-        ("kb_addnote", {"text": "x", "tags": ["collection:memeory"]}),
-        ("kb_upload_start", {"filename": "a.txt", "total_size": 1, "collection": "memeory"}),
-        ("kb_tag", {"document_id": 1, "add": ["collection:memeory"]}),
-        ("kb_set_collection", {"document_id": 1, "collection": "memeory"}),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments"), MISTYPED)
 async def test_an_unknown_collection_is_told_with_the_nearest(collections: Use, tool: str, arguments: Json) -> None:
     """M15"""
     with pytest.raises(ToolError, match="Did you mean 'memory'") as refused:

@@ -1,9 +1,8 @@
 import os
-import uuid
 
 import httpx
 import pytest
-from tests.mcp_server.conftest import Use, until
+from tests.mcp_server.conftest import Use, add_note, unique, until, upload
 from tests.mcp_server.staging import encoded
 
 from kb.client import EngineClient, Json
@@ -14,21 +13,6 @@ from kb.mcp.toolsets import jobs
 from kb.mcp.toolsets.kb import KB_TOOLS
 
 pytestmark = pytest.mark.anyio
-
-
-def unique(prefix: str = "tag") -> str:
-    return f"{prefix}-{uuid.uuid4().hex}"
-
-
-async def add_note(kb: Use, text: str, **fields: object) -> Json:
-    document: Json = (await kb("kb_addnote", text=text, wait=True, **fields))["document"]
-    return document
-
-
-async def upload(kb: Use, filename: str, content: bytes) -> Json:
-    started = await kb("kb_upload_start", filename=filename, total_size=len(content))
-    await kb("kb_upload_chunk", upload_id=started["upload_id"], chunk_index=0, data=encoded(content))
-    return await kb("kb_upload_finish", upload_id=started["upload_id"])
 
 
 def test_the_tools_stand_in_one_order_and_say_what_they_do() -> None:
@@ -154,7 +138,7 @@ async def test_a_note_that_takes_too_long_is_left_to_kb_jobs(kb: Use, monkeypatc
 
 
 async def test_a_failed_job_is_an_error_with_its_code_and_message(kb: Use, engine: EngineClient) -> None:
-    submitted = await upload(kb, "blank.txt", b" \n \n")
+    submitted = await upload(kb, b" \n \n", filename="blank.txt")
     failed = await engine.wait_for_job(submitted["job_id"])
 
     with pytest.raises(ToolError) as refused:
@@ -192,7 +176,7 @@ async def test_an_update_of_an_older_version_changes_nothing(kb: Use) -> None:
 async def test_only_notes_that_exist_can_be_updated(kb: Use, engine: EngineClient) -> None:
     """M9"""
     job = await engine.wait_for_job(
-        (await upload(kb, "report.md", b"# Report\n\n" + os.urandom(8).hex().encode()))["id"]
+        (await upload(kb, b"# Report\n\n" + os.urandom(8).hex().encode(), filename="report.md"))["id"]
     )
 
     for document_id, code in [(2**62, "document_not_found"), (job["document_id"], "not_a_note")]:

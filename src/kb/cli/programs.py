@@ -174,8 +174,8 @@ def _engine_options(settings: "EngineSettings") -> "EngineOptions":
 
 
 def _mcp_options(settings: "McpSettings", engine_url: str) -> "McpOptions":
+    from kb.listening import Access
     from kb.mcp.app import McpOptions
-    from kb.mcp.guard import Access
 
     access = Access(
         api_key=settings.mcp_api_key.get_secret_value(),

@@ -14,10 +14,11 @@ from starlette.routing import Route, Router, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kb.client import EngineClient
+from kb.listening import Access
 from kb.mcp.announcements import Announcements
 from kb.mcp.calling import ToolCalls
 from kb.mcp.exchange import Exchange
-from kb.mcp.guard import HEALTH_PATH, Access, Guard
+from kb.mcp.guard import HEALTH_PATH, Guard
 from kb.mcp.http import HttpEndpoint, refuse
 from kb.mcp.server import NAME, build_server
 from kb.mcp.tools import Tool

@@ -2,14 +2,13 @@
 
 import base64
 import binascii
-from dataclasses import dataclass
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kb.listening import SECURITY_HEADERS, AllowedNames, bearer_key, is_same_key
+from kb.listening import SECURITY_HEADERS, Access, AllowedNames, bearer_key, is_from_another_site, is_same_key
 from kb.mcp.http import refuse
 from kb.mcp.tools import Caller
 from kb.version import VERSION
@@ -20,21 +19,11 @@ ANSWER_HEADERS = {"Server": f"kb-mcp/{VERSION}", **SECURITY_HEADERS}
 KEY_PROTOCOL = "bearer."
 
 
-@dataclass(frozen=True)
-class Access:
-    """Empty keys mean that none is needed."""
-
-    api_key: str
-    api_key_readonly: str
-    hosts: tuple[str, ...]
-    origins: tuple[str, ...]
-
-
 class Guard:
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
         self._access = access
-        self._names = AllowedNames(access.hosts, access.origins)
+        self._names = AllowedNames(access)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # White space around a header's value is no part of it (RFC 9110, 5.5), but uvicorn's parser leaves it there.
@@ -57,16 +46,15 @@ class Guard:
 
     def _admit(self, connection: HTTPConnection) -> Caller | Response:
         headers = connection.headers
-        if len(headers.getlist("host")) != 1 or not self._names.allow_host(headers["host"]):
+        if not self._names.allow_host(headers.getlist("host")):
             return refuse(
                 421, "host_not_allowed", "This Host is not allowed. Add it to KB_MCP_ALLOWED_HOSTS if it is yours."
             )
         origins = headers.getlist("origin")
-        if not all(self._names.allow_origin(origin) for origin in origins):
+        if not self._names.allow_origin(origins):
             told = "This Origin is not allowed. Add it to KB_MCP_ALLOWED_ORIGINS if it is yours."
             return refuse(403, "origin_not_allowed", told)
-        # A browser tells in this header what it would otherwise keep to itself on requests without an Origin.
-        if not origins and headers.get("sec-fetch-site", "").lower() in ("cross-site", "same-site"):
+        if is_from_another_site(origins, headers.get("sec-fetch-site")):
             return refuse(403, "origin_not_allowed", "Pages of other sites may not call this server.")
         if not self._access.api_key:
             return Caller("anyone", can_write=True)

@@ -9,8 +9,9 @@ from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from kb import listening
 from kb.engine.api.errors import file_too_large, problem
-from kb.listening import SECURITY_HEADERS, AllowedNames, bearer_key, is_same_key
+from kb.listening import SECURITY_HEADERS, AllowedNames, bearer_key, is_from_another_site, is_same_key
 from kb.version import VERSION
 
 API_PREFIX = "/api/"
@@ -34,13 +35,7 @@ ANSWER_HEADERS = {
 
 
 @dataclass(frozen=True)
-class Access:
-    """Empty keys mean that none is needed."""
-
-    api_key: str
-    api_key_readonly: str
-    hosts: tuple[str, ...]
-    origins: tuple[str, ...]
+class Access(listening.Access):
     max_file_bytes: int
 
 
@@ -55,7 +50,7 @@ class Guard:
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
         self._access = access
-        self._names = AllowedNames(access.hosts, access.origins)
+        self._names = AllowedNames(access)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -85,14 +80,13 @@ class Guard:
         await self._app(scope, self._limited(headers, receive), send_with_headers)
 
     def _find_refusal(self, scope: Scope, headers: Headers) -> Refusal | None:
-        if not self._names.allow_host(headers.get("host", "")):
+        if not self._names.allow_host(headers.getlist("host")):
             return Refusal("forbidden", "This Host is not allowed. Add it to KB_ALLOWED_HOSTS if it is yours.")
         is_api = scope["path"].startswith(API_PREFIX)
-        origin = headers.get("origin")
-        if origin is not None and not self._names.allow_origin(origin):
+        origins = headers.getlist("origin")
+        if not self._names.allow_origin(origins):
             return Refusal("forbidden", "This Origin is not allowed. Add it to KB_ALLOWED_ORIGINS if it is yours.")
-        # A browser tells in this header what it would otherwise keep to itself on requests without an Origin.
-        if is_api and origin is None and headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+        if is_api and is_from_another_site(origins, headers.get("sec-fetch-site")):
             return Refusal("forbidden", "Pages of other sites may not call the engine.")
         if is_api and self._access.api_key:
             refusal = self._check_key(scope, headers)
