@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kb.engine.model import IndexedChunk, IndexedText, NewDocument, NoteSubmission, Passage, Vectors
+from kb.engine.model import IndexedChunk, IndexedText, Lane, NewDocument, NoteSubmission, Passage, Vectors
 from kb.engine.ports import Store
 from kb.engine.storage import open_store
 
@@ -67,8 +67,8 @@ def fill_base(data_dir: Path, chunk_count: int, *, model_fingerprint: str, dimen
 def _add(store: Store, number: int, text: IndexedText) -> None:
     now = datetime.now(UTC)
     title = " ".join(text.chunks[0].passage.text.split()[:6])
-    store.add_job(NoteSubmission(text=title), idempotency_key=None, now=now)
-    claim = store.claim_job(now=now, lease_until=now + timedelta(minutes=1))
+    store.add_job(NoteSubmission(text=title), idempotency_key=None, max_queued=1, now=now)
+    claim = store.claim_job(Lane.INTERACTIVE, now=now, lease_until=now + timedelta(minutes=1))
     assert claim is not None
     document = NewDocument(
         doc_type="note",

@@ -35,6 +35,8 @@ class EngineProgram:
     url: str
     mcp_url: str
     """Without the path."""
+    ready_after_seconds: float
+    """From the start of the process."""
 
     def __init__(self, folder: Path, settings: Mapping[str, str] = {}) -> None:
         self.data_dir = folder / "data"
@@ -44,6 +46,7 @@ class EngineProgram:
         self._mcp_port = "0"
 
     def start(self) -> None:
+        started_at = time.monotonic()
         ports = ["--port", self._port, "--mcp-port", self._mcp_port]
         command = kb_command("up", *ports, "--data-dir", str(self.data_dir))
         with self.log.open("a") as log:
@@ -54,6 +57,7 @@ class EngineProgram:
         self.mcp_url = self._read_url(r"(http://\S+)/mcp")
         self._port, self._mcp_port = (url.rpartition(":")[2] for url in (self.url, self.mcp_url))
         self._wait_until_ready()
+        self.ready_after_seconds = time.monotonic() - started_at
 
     def stop(self) -> int:
         """As Ctrl-C or a container's end does it; answers the exit code."""

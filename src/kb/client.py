@@ -14,7 +14,7 @@ version of the document; else it is refused with 412.
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeAlias
 from urllib.parse import quote
@@ -26,6 +26,8 @@ from kb.version import MIN_ENGINE_VERSION, VERSION
 Json: TypeAlias = dict[str, Any]  # Any: the engine's JSON, whose shapes its reference page tells
 Id: TypeAlias = int | str
 NamedFile: TypeAlias = tuple[str, bytes | BinaryIO]
+OnBytes: TypeAlias = Callable[[int], None]
+"""Takes how many more bytes are done."""
 
 CONNECT_WITHIN_SECONDS = 5.0
 # The slowest answer is a note of a million characters, rewritten and embedded while its author waits.
@@ -34,6 +36,8 @@ ANSWER_WITHIN_SECONDS = 300.0
 CONNECTIONS = 32
 FIRST_POLL_SECONDS = 0.02
 LONGEST_POLL_SECONDS = 0.5
+BUNDLE_TYPE = "application/x-tar"
+PIECE_BYTES = 256 * 1024
 FINISHED = frozenset({"completed", "failed", "cancelled"})
 
 
@@ -265,6 +269,46 @@ class EngineClient:
         change = _given(text=text, title=title, tags=None if tags is None else [*tags])
         return await self._change("PATCH", f"/notes/{_quote(document_id)}", expected_version, change)
 
+    async def list_revisions(self, document_id: Id, *, limit: int | None = None, offset: int | None = None) -> Json:
+        parameters = _given(limit=limit, offset=offset)
+        return await self._call("GET", f"/notes/{_quote(document_id)}/revisions", params=parameters)
+
+    async def revert_note(self, document_id: Id, version: int, *, expected_version: int | None = None) -> Json:
+        path = f"/notes/{_quote(document_id)}/revert"
+        return await self._change("POST", path, expected_version, {"version": version})
+
+    async def list_audit_log(
+        self, *, document_id: int | None = None, limit: int | None = None, offset: int | None = None
+    ) -> Json:
+        return await self._call("GET", "/audit", params=_given(document_id=document_id, limit=limit, offset=offset))
+
+    async def reindex(self) -> Json:
+        return await self._call("POST", "/reindex")
+
+    async def export_bundle(self, destination: BinaryIO, *, on_progress: OnBytes | None = None) -> None:
+        """Write all documents into `destination` as they arrive. What was written when it raises is not a bundle."""
+        async with self._turn, self._http.stream("GET", "/api/v1/export") as response:
+            if response.is_error:
+                await response.aread()
+            response.raise_for_status()
+            if response.headers.get("Content-Type") != BUNDLE_TYPE:
+                raise NotAnEngine(str(self._http.base_url))
+            async for piece in response.aiter_bytes(PIECE_BYTES):
+                await asyncio.to_thread(destination.write, piece)
+                if on_progress is not None:
+                    on_progress(len(piece))
+
+    async def import_bundle(self, source: BinaryIO, *, on_progress: OnBytes | None = None) -> Json:
+        """Add the documents of a bundle, read from `source` as it is sent."""
+
+        async def read() -> AsyncIterator[bytes]:
+            while piece := await asyncio.to_thread(source.read, PIECE_BYTES):
+                yield piece
+                if on_progress is not None:
+                    on_progress(len(piece))
+
+        return await self._call("POST", "/import", content=read(), headers={"Content-Type": BUNDLE_TYPE})
+
     async def list_tags(self) -> Json:
         return await self._call("GET", "/tags")
 
@@ -277,6 +321,34 @@ class EngineClient:
     async def is_ready(self) -> Json:
         """Raises `httpx.HTTPStatusError` with 503 while it is not."""
         return dict((await self._send("GET", "/health/ready")).json())
+
+    async def check_integrity(self) -> Json:
+        """Takes as long as it takes to read everything that is stored."""
+        return await self._call("GET", "/integrity", timeout=httpx.Timeout(None, connect=CONNECT_WITHIN_SECONDS))
+
+    async def get_metrics(self) -> str:
+        """In the text format of Prometheus."""
+        return (await self._send("GET", "/api/v1/metrics")).text
+
+    async def events(self, last_event_id: int | None = None) -> AsyncIterator[Json]:
+        """What happens after that event, or from now on: its number as `id`, its kind as `event`, and its `data`.
+
+        Ends when the engine stops or finds us too slow: come back with the last `id`.
+        """
+        headers = {} if last_event_id is None else {"Last-Event-ID": str(last_event_id)}
+        async with self._turn, self._http.stream("GET", "/api/v1/events", headers=headers) as response:
+            if response.is_error:
+                await response.aread()
+            response.raise_for_status()
+            fields: dict[str, str] = {}
+            async for line in response.aiter_lines():
+                if line:
+                    name, _, value = line.partition(": ")
+                    fields[name] = value
+                    continue
+                if "data" in fields:
+                    yield {"id": int(fields["id"]), "event": fields["event"], "data": json.loads(fields["data"])}
+                fields = {}
 
     async def _change(self, method: str, path: str, expected: int | None, body: Json | None = None) -> Json:
         headers = {} if expected is None else {"If-Match": f'"{expected}"'}

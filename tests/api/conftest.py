@@ -1,18 +1,20 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 from tests.api.calls import MAX_FILE_BYTES, OPEN, V1, AddDocument, Json
+from tests.contract.samples import work_off as work_off_jobs
 from tests.folders import open_folder
 
 from kb.engine.api.app import create_routes
 from kb.engine.api.guard import Access, Guard
-from kb.engine.ingestion.worker import Worker
 from kb.engine.originals import Originals
 from kb.engine.ports import Embedder
+from kb.engine.reserve import Reserve
 from kb.engine.storage import open_store
 from kb.engine.wiring import Engine, EngineOptions
 
@@ -25,7 +27,10 @@ def open_engine_with(embedder: Embedder) -> Iterator[Engine]:
         store = open_store(folder, model_fingerprint=embedder.model.fingerprint)
         options = EngineOptions(folder, folder, folder, MAX_FILE_BYTES)
         try:
-            yield Engine(store, Originals(folder / "originals"), embedder, options)
+            engine = Engine(store, Originals(folder / "originals"), embedder, options, Reserve(folder))
+            store.adopt_model(now=engine.clock())
+            # A stream of events has to end here, since the test client waits for the whole of an answer.
+            yield replace(engine, is_stopping=lambda: True)
         finally:
             store.close()
 
@@ -58,13 +63,7 @@ def api(open_api: Callable[[Access], TestClient]) -> TestClient:
 @pytest.fixture
 def work_off(engine: Engine) -> Callable[[], None]:
     """Do all jobs that are waiting."""
-    worker = Worker(engine.pipeline)
-
-    def work() -> None:
-        while worker.work_once():
-            pass
-
-    return work
+    return lambda: work_off_jobs(engine.pipeline)
 
 
 @pytest.fixture

@@ -1,11 +1,13 @@
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
 import pytest
 from starlette.testclient import TestClient
-from tests.api.calls import V1, AddDocument, Json, assert_problem
+from tests.api.calls import OPEN, V1, AddDocument, Json, assert_problem
 
+from kb.engine.api.app import create_app
 from kb.engine.wiring import Engine
 
 JOB_FIELDS = {
@@ -104,8 +106,8 @@ def test_e4_an_upload_that_is_refused_leaves_no_file(api: TestClient, engine: En
     api.post(f"{V1}/jobs", files={"file": ("a.exe", b"MZ\x90\x00")})
     api.post(f"{V1}/jobs", files={"file": ("a.txt", b"third")}, data={"unknown": "x"})
 
-    files = [path for path in (engine.options.data_dir / "originals").rglob("*") if path.is_file()]
-    assert len([path for path in files if path.name != "lock"]) == 1
+    originals = engine.options.data_dir / "originals"
+    assert len([*originals.glob("??/*"), *originals.glob("incoming/*")]) == 1
 
 
 def test_e25_the_same_file_again_is_a_duplicate(api: TestClient, add_file: AddDocument) -> None:
@@ -192,3 +194,35 @@ def test_e7_a_cancelled_job_can_be_retried(api: TestClient, work_off: Callable[[
 @pytest.mark.parametrize("action", ["cancel", "retry"])
 def test_e7_an_unknown_job_can_be_neither_cancelled_nor_retried(api: TestClient, action: str) -> None:
     assert_problem(api.post(f"{V1}/jobs/17/{action}"), 404, "job_not_found")
+
+
+def test_e4_beyond_its_bound_the_queue_takes_nothing_more_and_says_when_to_come_again(engine: Engine) -> None:
+    small = replace(engine, options=replace(engine.options, max_queued_jobs=2))
+    with TestClient(create_app(small, OPEN)) as api:
+        for number in range(2):
+            api.post(f"{V1}/jobs", files={"file": ("a.txt", f"File {number}".encode())})
+
+        refused = api.post(f"{V1}/jobs", files={"file": ("a.txt", b"One too many")})
+        note = api.post(f"{V1}/jobs", json=NOTE)
+
+    assert_problem(refused, 429, "too_many_requests")
+    assert int(refused.headers["retry-after"]) > 0
+    assert note.status_code == 202
+    kept = {path.name for path in (engine.options.data_dir / "originals").glob("??/*")}
+    assert len(kept) == 2
+
+
+def test_e21_a_reindex_is_a_job(api: TestClient, add_note: AddDocument, work_off: Callable[[], None]) -> None:
+    note = add_note("The walrus rests.")
+
+    response = api.post(f"{V1}/reindex")
+    work_off()
+
+    job = response.json()
+    assert (response.status_code, job["type"], job["status"]) == (202, "reindex", "queued")
+    assert response.headers["location"] == f"{V1}/jobs/{job['id']}"
+    finished = api.get(f"{V1}/jobs/{job['id']}").json()
+    assert (finished["status"], finished["progress"], finished["document_id"]) == ("completed", 1.0, None)
+    found = api.post(f"{V1}/search", json={"query": "walrus"}).json()
+    assert found["degraded"] is False
+    assert [result["document_id"] for result in found["results"]] == [note["id"]]

@@ -11,9 +11,9 @@ from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 from tests.api.calls import OPEN, V1
 from tests.api.conftest import open_engine_with
+from tests.contract.samples import work_off as work_off_jobs
 
 from kb.engine.api.app import create_app, create_routes
-from kb.engine.ingestion.worker import Worker
 from kb.engine.ports import Embedder
 
 KEY = "sesame"
@@ -33,9 +33,7 @@ def app(embedder: Embedder) -> Iterator[ASGIApp]:
         for number in range(5):
             api.post(f"{V1}/jobs", json={"type": "note", "text": f"Note {number}.", "tags": ["a"]})
             api.post(f"{V1}/jobs", files={"file": ("a.txt", f"File {number}.".encode())})
-        worker = Worker(engine.pipeline)
-        while worker.work_once():
-            pass
+        work_off_jobs(engine.pipeline)
         for number in range(5):
             api.post(f"{V1}/jobs", json={"type": "note", "text": f"Waiting {number}."})
         yield app

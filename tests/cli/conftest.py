@@ -61,3 +61,37 @@ def pretend() -> Iterator[Pretend]:
     for server in servers:
         server.shutdown()
         server.server_close()
+
+
+@pytest.fixture
+def busy_engine() -> Iterator[str]:
+    """A server that says twice that its queue is full before it takes a job: its URL."""
+    answers = [(429, b'{"code": "too_many_requests", "detail": "Full."}')] * 2 + [
+        (202, b'{"id": 7, "status": "queued"}')
+    ]
+
+    class Answer(BaseHTTPRequestHandler):
+        server_version, sys_version = "kb/3.0.0", ""
+
+        def do_GET(self) -> None:
+            self.answer(200, b"{}")
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.answer(*answers.pop(0))
+
+        def answer(self, status: int, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Retry-After", "0")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()

@@ -156,3 +156,13 @@ def test_one_title_does_not_fit_several_files(kb: Kb, tmp_path: Path) -> None:
 
     assert result.exit_code == 2
     assert "--title" in result.stderr
+
+
+def test_add_waits_while_the_queue_is_full(kb: Kb, tmp_path: Path, busy_engine: str) -> None:
+    """C3, E4"""
+    file = tmp_path / "a.txt"
+    file.write_text("Some words.")
+
+    result = kb("add", str(file), "--no-wait", "--json", KB_ENGINE_URL=busy_engine)
+
+    assert (result.exit_code, json.loads(result.stdout)["id"]) == (0, 7)

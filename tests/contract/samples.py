@@ -1,6 +1,7 @@
 """Documents made by hand: small random vectors stand in for the model's, since a store only keeps them."""
 
 import hashlib
+import threading
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -8,6 +9,8 @@ from typing import Any
 import numpy as np
 from tests.contract.backends import MODEL
 
+from kb.engine.ingestion.pipeline import Pipeline
+from kb.engine.ingestion.worker import Worker
 from kb.engine.model import (
     EVERYWHERE,
     Claim,
@@ -16,8 +19,9 @@ from kb.engine.model import (
     DocumentId,
     IndexedChunk,
     IndexedText,
+    Lane,
     NewDocument,
-    NoteRevision,
+    NoteContent,
     NoteSubmission,
     Passage,
     Scope,
@@ -98,8 +102,8 @@ def file(
     )
 
 
-def revision(text: str, *, title: str = "Untitled", tags: tuple[str, ...] | None = None) -> NoteRevision:
-    return NoteRevision(
+def revision(text: str, *, title: str = "Untitled", tags: tuple[str, ...] | None = None) -> NoteContent:
+    return NoteContent(
         text=text,
         title=title,
         title_is_given=False,
@@ -112,8 +116,8 @@ def revision(text: str, *, title: str = "Untitled", tags: tuple[str, ...] | None
 
 def claim_new_job(store: Store, *, text: str = "some text", now: datetime = NOW) -> Claim:
     """A claim on a job of its own; there must be no other job to do."""
-    job = store.add_job(NoteSubmission(text), idempotency_key=None, now=now)
-    claim = store.claim_job(now=now, lease_until=now + LEASE)
+    job = store.add_job(NoteSubmission(text), idempotency_key=None, max_queued=100, now=now)
+    claim = store.claim_job(Lane.INTERACTIVE, now=now, lease_until=now + LEASE)
     assert claim is not None
     assert claim.job_id == job.id
     return claim
@@ -138,3 +142,14 @@ def found_by_text(store: Store, *words: str, scope: Scope = EVERYWHERE, limit: i
 
 def found_by_vector(store: Store, near: str, *, scope: Scope = EVERYWHERE, limit: int = 100) -> list[DocumentId]:
     return [match.document_id for match in store.find_by_vector(vector_of(near), scope, limit=limit)]
+
+
+def work_once(pipeline: Pipeline) -> bool:
+    """Do the next job of either lane; tell whether there was one."""
+    return any(Worker(pipeline, lane, threading.Event()).work_once() for lane in Lane)
+
+
+def work_off(pipeline: Pipeline) -> None:
+    """Do all jobs that are waiting."""
+    while work_once(pipeline):
+        pass

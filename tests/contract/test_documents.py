@@ -6,7 +6,7 @@ import pytest
 from tests.contract.samples import LATER, NOW, add, add_note, file, found_by_text, index, note, revision
 
 from kb.engine.errors import DocumentNotFound, NotANote, VersionConflict
-from kb.engine.model import Direction, Document, DocumentId, DocumentOrder, DocumentQuery, NoteSubmission
+from kb.engine.model import Direction, Document, DocumentId, DocumentOrder, DocumentQuery, Lane, NoteSubmission
 from kb.engine.ports import Store
 
 
@@ -49,7 +49,7 @@ def test_what_is_not_there_is_not_found(store: Store, ref: int) -> None:
     with pytest.raises(DocumentNotFound):
         store.get_document(ref)
     with pytest.raises(DocumentNotFound):
-        store.delete_document(ref, expected_version=None)
+        store.delete_document(ref, expected_version=None, now=LATER)
 
 
 def test_chunks_can_be_read_by_the_page(store: Store) -> None:
@@ -118,7 +118,7 @@ def test_a_stale_version_changes_nothing(store: Store, expected_version: int) ->
     with pytest.raises(VersionConflict):
         store.replace_note(document.id, revision("x"), index("x"), expected_version=expected_version, now=LATER)
     with pytest.raises(VersionConflict):
-        store.delete_document(document.id, expected_version=expected_version)
+        store.delete_document(document.id, expected_version=expected_version, now=LATER)
 
     assert store.get_document(document.id) == document
     assert found_by_text(store, "text") == [document.id]
@@ -161,7 +161,7 @@ def test_only_a_note_can_be_rewritten(store: Store) -> None:
 def test_ids_are_never_used_twice(store: Store) -> None:
     first = add_note(store, "first")
     chunk = store.read_document(first.id).chunks[0]
-    store.delete_document(first.id, expected_version=None)
+    store.delete_document(first.id, expected_version=None, now=LATER)
     second = add_note(store, "second")
     store.delete_everything(now=NOW)
 
@@ -174,7 +174,7 @@ def test_ids_are_never_used_twice(store: Store) -> None:
 def test_deleting_tells_what_went(store: Store) -> None:
     document = add(store, file("content", title="Report"), index("a", "b", "c"))
 
-    deleted = store.delete_document(document.uuid, expected_version=1)
+    deleted = store.delete_document(document.uuid, expected_version=1, now=LATER)
 
     assert (deleted.id, deleted.title, deleted.chunks_removed) == (document.id, "Report", 3)
     assert deleted.original == document.original
@@ -185,7 +185,7 @@ def test_deleting_tells_what_went(store: Store) -> None:
 def test_clearing_takes_everything_and_cancels_what_is_still_to_come(store: Store) -> None:
     add(store, note("four", tags=["t"]), index("a", "b"))
     add(store, file("content"), index("c"))
-    waiting = store.add_job(NoteSubmission("to come"), idempotency_key=None, now=NOW)
+    waiting = store.add_job(NoteSubmission("to come"), idempotency_key=None, max_queued=100, now=NOW)
 
     cleared = store.delete_everything(now=LATER)
 
@@ -194,7 +194,7 @@ def test_clearing_takes_everything_and_cancels_what_is_still_to_come(store: Stor
     assert store.list_tags() == []
     assert store.read_statistics().chunks == 0
     assert store.get_job(waiting.id).status == "cancelled"
-    assert store.claim_job(now=LATER, lease_until=LATER) is None
+    assert store.claim_job(Lane.INTERACTIVE, now=LATER, lease_until=LATER) is None
 
 
 def test_originals_are_in_use_while_a_document_or_a_job_refers_to_them(store: Store) -> None:
@@ -204,9 +204,9 @@ def test_originals_are_in_use_while_a_document_or_a_job_refers_to_them(store: St
     third = add(store, file("content", source_path="/b"), index("content"))
     original = document.original or ""
 
-    store.delete_document(document.id, expected_version=None)
+    store.delete_document(document.id, expected_version=None, now=LATER)
     assert store.is_original_in_use(original)
-    store.delete_document(third.id, expected_version=None)
+    store.delete_document(third.id, expected_version=None, now=LATER)
 
     assert not store.is_original_in_use(original)
 
@@ -290,7 +290,7 @@ def test_statistics_count_what_is_there(store: Store) -> None:
 def test_a_document_without_chunks_can_be_kept_and_deleted(store: Store) -> None:
     document = add(store, replace(note("x"), title="Empty"), index())
 
-    deleted = store.delete_document(document.id, expected_version=None)
+    deleted = store.delete_document(document.id, expected_version=None, now=LATER)
 
     assert deleted.chunks_removed == 0
 

@@ -7,11 +7,13 @@ from tests.contract.samples import LATER, LEASE, NOW, claim_new_job, commit, fil
 from kb.engine.errors import Conflict, JobFinished, JobNotFound
 from kb.engine.model import (
     Claim,
+    DocumentId,
     DocumentQuery,
     FileSubmission,
     JobError,
     JobId,
     JobStatus,
+    Lane,
     NoteSubmission,
     Progress,
     QueueCounts,
@@ -24,7 +26,9 @@ A_FILE = FileSubmission("ab" * 32, "a.txt", "txt", 3, "Title", ("t",), "/a.txt",
 
 
 def claim_next(store: Store, *, after: timedelta = timedelta(0)) -> Claim | None:
-    return store.claim_job(now=NOW + after, lease_until=NOW + after + LEASE)
+    """The next job of either lane, a note before a file."""
+    claims = (store.claim_job(lane, now=NOW + after, lease_until=NOW + after + LEASE) for lane in Lane)
+    return next((claim for claim in claims if claim is not None), None)
 
 
 def is_nothing_there(store: Store) -> bool:
@@ -33,7 +37,7 @@ def is_nothing_there(store: Store) -> bool:
 
 
 def test_e6_a_new_job_waits(store: Store) -> None:
-    job = store.add_job(A_FILE, idempotency_key=None, now=NOW)
+    job = store.add_job(A_FILE, idempotency_key=None, max_queued=100, now=NOW)
 
     assert job == store.get_job(job.id) == store.get_job(job.uuid)
     assert (job.type, job.status, job.filename, job.attempts) == ("file", JobStatus.QUEUED, "a.txt", 0)
@@ -55,11 +59,11 @@ def test_a_job_that_is_not_there_is_not_found(store: Store, ref: int) -> None:
     "submission", [A_FILE, NoteSubmission("text", "Title", ("a", "b"), "/n.md", {"k": {"l": None}})]
 )
 def test_a_claim_brings_back_what_was_submitted(store: Store, submission: FileSubmission | NoteSubmission) -> None:
-    job = store.add_job(submission, idempotency_key=None, now=NOW)
+    job = store.add_job(submission, idempotency_key=None, max_queued=100, now=NOW)
 
     claim = claim_next(store)
 
-    assert claim == Claim(job.id, 1, 0, submission)
+    assert claim == Claim(job.id, 1, 0, submission, "engine", DocumentId(0))
     running = store.get_job(job.id)
     assert (running.status, running.attempts, running.started_at) == (JobStatus.RUNNING, 1, NOW)
     assert claim_next(store) is None
@@ -67,7 +71,7 @@ def test_a_claim_brings_back_what_was_submitted(store: Store, submission: FileSu
 
 def test_jobs_are_claimed_in_their_order_but_notes_overtake_files(store: Store) -> None:
     jobs = [
-        store.add_job(submission, idempotency_key=None, now=NOW)
+        store.add_job(submission, idempotency_key=None, max_queued=100, now=NOW)
         for submission in (A_FILE, NoteSubmission("one"), A_FILE, NoteSubmission("two"))
     ]
 
@@ -107,7 +111,7 @@ def test_e24_a_job_whose_worker_is_silent_is_taken_over(store: Store) -> None:
     second = claim_next(store, after=LEASE + timedelta(seconds=1))
 
     assert too_early is None
-    assert second == Claim(first.job_id, 2, 1, first.submission)
+    assert second == Claim(first.job_id, 2, 1, first.work, "engine", DocumentId(0))
 
 
 def test_e24_a_late_worker_can_do_nothing_and_leaves_nothing(store: Store) -> None:
@@ -142,7 +146,7 @@ def test_e24_a_worker_that_was_slow_may_not_commit_what_another_has_committed(st
 
 
 def test_e24_a_job_that_kills_its_workers_fails_after_five_attempts(store: Store) -> None:
-    job = store.add_job(NoteSubmission("x"), idempotency_key=None, now=NOW)
+    job = store.add_job(NoteSubmission("x"), idempotency_key=None, max_queued=100, now=NOW)
     claims = [claim_next(store, after=attempt * 2 * LEASE) for attempt in range(5)]
     assert [claim and claim.attempt for claim in claims] == [1, 2, 3, 4, 5]
 
@@ -156,10 +160,10 @@ def test_e24_a_job_that_kills_its_workers_fails_after_five_attempts(store: Store
 
 
 def test_e24_a_hopeless_job_does_not_keep_others_from_being_done(store: Store) -> None:
-    store.add_job(NoteSubmission("bad"), idempotency_key=None, now=NOW)
+    store.add_job(NoteSubmission("bad"), idempotency_key=None, max_queued=100, now=NOW)
     for attempt in range(5):
         claim_next(store, after=attempt * 2 * LEASE)
-    good = store.add_job(NoteSubmission("good"), idempotency_key=None, now=NOW)
+    good = store.add_job(NoteSubmission("good"), idempotency_key=None, max_queued=100, now=NOW)
 
     claim = claim_next(store, after=10 * LEASE)
 
@@ -168,7 +172,7 @@ def test_e24_a_hopeless_job_does_not_keep_others_from_being_done(store: Store) -
 
 
 def test_e24_trouble_is_tried_again_at_most_five_times(store: Store) -> None:
-    job = store.add_job(NoteSubmission("x"), idempotency_key=None, now=NOW)
+    job = store.add_job(NoteSubmission("x"), idempotency_key=None, max_queued=100, now=NOW)
     statuses = []
 
     for attempt in range(1, 6):
@@ -206,7 +210,7 @@ def test_a_mistake_ends_the_job_at_once(store: Store) -> None:
 
 
 def test_e7_a_queued_job_is_cancelled(store: Store) -> None:
-    job = store.add_job(NoteSubmission("x"), idempotency_key=None, now=NOW)
+    job = store.add_job(NoteSubmission("x"), idempotency_key=None, max_queued=100, now=NOW)
 
     cancelled = store.cancel_job(job.id, now=LATER)
 
@@ -244,9 +248,9 @@ def test_e7_a_failed_or_cancelled_job_can_be_retried(store: Store, ending: str) 
 
     assert (retried.status, retried.error) == (JobStatus.QUEUED, None)
     assert (retried.started_at, retried.finished_at) == (None, None)
-    claim = store.claim_job(now=LATER, lease_until=LATER + LEASE)
+    claim = store.claim_job(Lane.INTERACTIVE, now=LATER, lease_until=LATER + LEASE)
     assert claim is not None
-    assert claim.submission == NoteSubmission("some text")
+    assert claim.work == NoteSubmission("some text")
     store.commit_document(claim, note("walrus"), index("walrus"), now=LATER)
     assert store.get_job(job_id).status is JobStatus.COMPLETED
 
@@ -280,7 +284,7 @@ def test_a_retried_job_has_five_attempts_anew_and_old_workers_stay_fenced_off(st
 
 
 def test_a_job_cleared_away_cannot_be_retried(store: Store) -> None:
-    job = store.add_job(NoteSubmission("secret"), idempotency_key=None, now=NOW)
+    job = store.add_job(NoteSubmission("secret"), idempotency_key=None, max_queued=100, now=NOW)
     store.delete_everything(now=NOW)
 
     with pytest.raises(Conflict):
@@ -288,12 +292,12 @@ def test_a_job_cleared_away_cannot_be_retried(store: Store) -> None:
 
 
 def test_the_same_idempotency_key_is_the_same_job(store: Store) -> None:
-    first = store.add_job(NoteSubmission("x"), idempotency_key="k", now=NOW)
-    again = store.add_job(NoteSubmission("x"), idempotency_key="k", now=LATER)
-    other = store.add_job(NoteSubmission("x"), idempotency_key="l", now=NOW)
+    first = store.add_job(NoteSubmission("x"), idempotency_key="k", max_queued=100, now=NOW)
+    again = store.add_job(NoteSubmission("x"), idempotency_key="k", max_queued=100, now=LATER)
+    other = store.add_job(NoteSubmission("x"), idempotency_key="l", max_queued=100, now=NOW)
 
     with pytest.raises(Conflict):
-        store.add_job(NoteSubmission("y"), idempotency_key="k", now=NOW)
+        store.add_job(NoteSubmission("y"), idempotency_key="k", max_queued=100, now=NOW)
 
     assert again == first
     assert other.id != first.id
@@ -301,12 +305,12 @@ def test_the_same_idempotency_key_is_the_same_job(store: Store) -> None:
 
 
 def test_an_idempotency_key_holds_when_the_job_is_done(store: Store) -> None:
-    job = store.add_job(NoteSubmission("x"), idempotency_key="k", now=NOW)
+    job = store.add_job(NoteSubmission("x"), idempotency_key="k", max_queued=100, now=NOW)
     claim = claim_next(store)
     assert claim is not None
     store.commit_document(claim, note("x"), index("x"), now=NOW)
 
-    again = store.add_job(NoteSubmission("x"), idempotency_key="k", now=LATER)
+    again = store.add_job(NoteSubmission("x"), idempotency_key="k", max_queued=100, now=LATER)
 
     assert (again.id, again.status) == (job.id, JobStatus.COMPLETED)
 
@@ -328,7 +332,7 @@ def test_e5_jobs_are_listed_newest_first_and_by_status(store: Store) -> None:
 
 def test_e24_finished_jobs_are_forgotten_in_time_and_others_are_not(store: Store) -> None:
     done = finish(store, "completed")
-    failed = store.add_job(A_FILE, idempotency_key="k", now=NOW)
+    failed = store.add_job(A_FILE, idempotency_key="k", max_queued=100, now=NOW)
     claim = claim_next(store)
     assert claim is not None
     store.fail_job(claim, MISTAKE, retry_at=None, now=LATER)
@@ -343,11 +347,11 @@ def test_e24_finished_jobs_are_forgotten_in_time_and_others_are_not(store: Store
     for gone in (done, failed.id):
         with pytest.raises(JobNotFound):
             store.get_job(gone)
-    assert store.add_job(A_FILE, idempotency_key="k", now=LATER).id > failed.id
+    assert store.add_job(A_FILE, idempotency_key="k", max_queued=100, now=LATER).id > failed.id
 
 
 def test_a_failed_upload_keeps_its_original_until_it_is_forgotten(store: Store) -> None:
-    store.add_job(A_FILE, idempotency_key=None, now=NOW)
+    store.add_job(A_FILE, idempotency_key=None, max_queued=100, now=NOW)
     claim = claim_next(store)
     assert claim is not None
     store.fail_job(claim, MISTAKE, retry_at=None, now=NOW)
@@ -362,13 +366,13 @@ def test_a_completed_upload_leaves_its_original_to_the_document(store: Store) ->
     committed = commit(store, file("content"))
     original = store.get_document(committed.document_id).original or ""
 
-    store.delete_document(committed.document_id, expected_version=None)
+    store.delete_document(committed.document_id, expected_version=None, now=LATER)
 
     assert not store.is_original_in_use(original)
 
 
 def test_two_stores_never_claim_the_same_job(store: Store, other_store: Store) -> None:
-    jobs = [store.add_job(NoteSubmission("x"), idempotency_key=None, now=NOW) for _ in range(4)]
+    jobs = [store.add_job(NoteSubmission("x"), idempotency_key=None, max_queued=100, now=NOW) for _ in range(4)]
 
     claims = [claim_next(one) for one in (store, other_store, store, other_store, other_store)]
 
@@ -378,7 +382,7 @@ def test_two_stores_never_claim_the_same_job(store: Store, other_store: Store) -
 def finish(store: Store, state: str) -> JobId:
     """A job brought to this state; no other job may be waiting."""
     if state == "queued":
-        return store.add_job(NoteSubmission("some text"), idempotency_key=None, now=NOW).id
+        return store.add_job(NoteSubmission("some text"), idempotency_key=None, max_queued=100, now=NOW).id
     claim = claim_new_job(store)
     match state:
         case "completed":

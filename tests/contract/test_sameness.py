@@ -14,7 +14,7 @@ from tests.contract.samples import (
     note,
 )
 
-from kb.engine.model import DocumentQuery, NewDocument
+from kb.engine.model import DocumentQuery, Lane, NewDocument
 from kb.engine.ports import ClaimLost, Store
 
 
@@ -181,7 +181,7 @@ def test_committing_a_duplicate_needs_no_text(store: Store) -> None:
 def test_a_duplicate_whose_twin_is_gone_is_left_to_be_done_in_full(store: Store) -> None:
     document = add(store, file("content"))
     claim = claim_new_job(store)
-    store.delete_document(document.id, expected_version=None)
+    store.delete_document(document.id, expected_version=None, now=LATER)
 
     committed = store.commit_duplicate(claim, file("content"), now=LATER)
 
@@ -192,7 +192,7 @@ def test_a_duplicate_whose_twin_is_gone_is_left_to_be_done_in_full(store: Store)
 def test_e24_a_late_worker_may_not_complete_its_job_with_a_duplicate(store: Store) -> None:
     commit(store, file("content"))
     late = claim_new_job(store)
-    store.claim_job(now=NOW + 2 * LEASE, lease_until=LATER)
+    store.claim_job(Lane.INTERACTIVE, now=NOW + 2 * LEASE, lease_until=LATER)
 
     with pytest.raises(ClaimLost):
         store.commit_duplicate(late, file("content", tags=["late"]), now=LATER)

@@ -282,7 +282,7 @@ def test_s3_a_rare_tag_still_fills_its_page(store: Store) -> None:
 def changing(store: Store, document: Document, how: str) -> None:
     match how:
         case "delete":
-            store.delete_document(document.id, expected_version=None)
+            store.delete_document(document.id, expected_version=None, now=LATER)
         case "rewrite":
             store.replace_note(document.id, revision("otter"), index("otter"), expected_version=None, now=LATER)
         case "replace":

@@ -9,9 +9,9 @@ import pytest
 from tests.contract.backends import SqliteBackend
 from tests.contract.samples import LATER, LEASE, NOW, add, add_note, index, note, revision
 
-from kb.engine.model import EVERYWHERE, NoteSubmission
+from kb.engine.model import EVERYWHERE, Lane, NoteSubmission
 from kb.engine.ports import Store
-from kb.engine.storage.sqlite.jobs import CLAIMABLE
+from kb.engine.storage.sqlite.claims import CLAIMABLE
 
 SECRETS = ["xylophonequartz", "隠された秘密の言葉", "mnemosynevault"]
 
@@ -45,8 +45,8 @@ def add_secret_note(store: Store) -> int:
     for number in range(20):
         add_note(store, f"plain words before {number}")
     text = " ".join(SECRETS)
-    store.add_job(NoteSubmission(text, SECRETS[0], (SECRETS[2],)), idempotency_key=None, now=NOW)
-    claim = store.claim_job(now=NOW, lease_until=NOW + LEASE)
+    store.add_job(NoteSubmission(text, SECRETS[0], (SECRETS[2],)), idempotency_key=None, max_queued=9, now=NOW)
+    claim = store.claim_job(Lane.INTERACTIVE, now=NOW, lease_until=NOW + LEASE)
     assert claim is not None
     new = note(text, title=SECRETS[0], tags=[SECRETS[2]], metadata={"secret": SECRETS[2]}, source_path=SECRETS[2])
     document_id = store.commit_document(claim, new, index(text, text, heading=SECRETS[1]), now=NOW).document_id
@@ -61,24 +61,26 @@ def test_no_byte_of_a_deleted_note_stays_in_the_file(store: Store, folder: Path,
     assert traces_of(SECRETS, folder) == SECRETS
 
     if how == "deleted":
-        store.delete_document(document_id, expected_version=None)
+        store.delete_document(document_id, expected_version=None, now=LATER)
     else:
         store.delete_everything(now=LATER)
 
     assert traces_of(SECRETS, folder) == []
 
 
-def test_no_byte_of_a_rewritten_note_stays_in_the_file(store: Store, folder: Path) -> None:
+def test_e18_no_byte_of_a_deleted_notes_revisions_stays_in_the_file(store: Store, folder: Path) -> None:
     text = " ".join(SECRETS[:2])
     document = add(store, note(text), index(text))
-
     store.replace_note(document.id, revision("harmless"), index("harmless"), expected_version=None, now=LATER)
+    assert traces_of(SECRETS[:2], folder) == SECRETS[:2]
+
+    store.delete_document(document.id, expected_version=None, now=LATER)
 
     assert traces_of(SECRETS[:2], folder) == []
 
 
 def test_no_byte_of_a_forgotten_job_stays_in_the_file(store: Store, folder: Path) -> None:
-    job = store.add_job(NoteSubmission(SECRETS[0]), idempotency_key=SECRETS[2], now=NOW)
+    job = store.add_job(NoteSubmission(SECRETS[0]), idempotency_key=SECRETS[2], max_queued=100, now=NOW)
     store.cancel_job(job.id, now=NOW)
 
     store.delete_finished_jobs(finished_before=NOW + timedelta(days=30))
@@ -93,7 +95,7 @@ def test_the_keyword_index_passes_its_own_check_after_every_kind_of_change(store
 
     store.update_document(documents[0].id, title="Other", metadata=None, expected_version=None, now=LATER)
     store.replace_note(documents[1].id, revision("x", title="Ω 大阪"), index("x"), expected_version=None, now=LATER)
-    store.delete_document(documents[2].id, expected_version=None)
+    store.delete_document(documents[2].id, expected_version=None, now=LATER)
 
     SqliteBackend(folder).check_integrity()
 
@@ -102,7 +104,7 @@ def test_the_index_stays_whole_when_a_long_document_goes_without_secure_delete(s
     add_note(store, "the walrus stays")
     long = add(store, note("long"), index(*[f"the otter of page {page}" for page in range(60)]))
 
-    store.delete_document(long.id, expected_version=None)
+    store.delete_document(long.id, expected_version=None, now=LATER)
 
     connection = apsw.Connection(str(folder / "kb.sqlite"))
     connection.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('integrity-check', 1)")
@@ -112,11 +114,14 @@ def test_the_index_stays_whole_when_a_long_document_goes_without_secure_delete(s
     assert len(store.find_by_text(["walrus"], EVERYWHERE, limit=10).matches) == 1
 
 
-def test_claiming_a_job_reads_the_queue_in_its_order_and_does_not_sort_it(store: Store, folder: Path) -> None:
+@pytest.mark.parametrize("lane", Lane)
+def test_claiming_a_job_reads_the_queue_in_its_order_and_does_not_sort_it(
+    store: Store, folder: Path, lane: Lane
+) -> None:
     """What a claim costs must not grow with the queue."""
     connection = apsw.Connection(str(folder / "kb.sqlite"))
 
-    plan = str(connection.execute(f"EXPLAIN QUERY PLAN {CLAIMABLE}", ("now",)).fetchall())
+    plan = str(connection.execute(f"EXPLAIN QUERY PLAN {CLAIMABLE[lane]}", ("now",)).fetchall())
 
     connection.close()
     assert "jobs_to_do" in plan

@@ -1,6 +1,6 @@
 """Documents added, replaced, tagged, rewritten, deleted and cleared in any order, against a dictionary."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,7 +19,7 @@ from tests.contract.backends import BACKENDS
 from tests.contract.samples import LATER, commit, file, index, note, revision, vector_of
 from tests.folders import open_folder
 
-from kb.engine.model import EVERYWHERE, DocumentId, DocumentQuery, NewDocument
+from kb.engine.model import EVERYWHERE, DocumentId, DocumentQuery, Lane, NewDocument
 
 WORDS = ("walrus", "otter", "seal", "ночь", "東京", "ข้าวผัด")
 TAGS = ("a", "b/c", "日本")
@@ -41,6 +41,13 @@ class Expected:
     tags: list[str]
     chunks: list[str]
     title_is_given: bool = False
+    revisions: list[tuple[str, str]] = field(default_factory=list)
+    """Title and text of each, oldest first."""
+
+    def revise(self) -> None:
+        now = (self.title, self.content)
+        if self.is_note and self.revisions[-1:] != [now]:
+            self.revisions.append(now)
 
     def add_tags(self, tags: list[str]) -> None:
         self.tags += [tag for tag in tags if tag not in self.tags]
@@ -104,8 +111,13 @@ class StoreMachine(RuleBasedStateMachine):
                 expected = former
             else:
                 expected.tags = former.tags
+                expected.revisions = former.revisions
                 if former.title_is_given:
                     expected.title, expected.title_is_given = former.title, True
+                if expected.is_note:
+                    expected.revisions.append((expected.title, content))
+        if same is None:
+            expected.revise()
         expected.add_tags(list(new.tags))
         self.documents[committed.document_id] = expected
         self.used_ids.add(committed.document_id)
@@ -132,6 +144,7 @@ class StoreMachine(RuleBasedStateMachine):
         expected = self.documents[document_id]
         expected.title_is_given |= expected.title != title
         expected.title = title
+        expected.revise()
 
     @precondition(lambda self: any(d.is_note for d in self.documents.values()))
     @rule(data=st.data(), chunks=chunk_texts, title=words)
@@ -146,13 +159,29 @@ class StoreMachine(RuleBasedStateMachine):
         expected = self.documents[document_id]
         expected.content, expected.title, expected.chunks = content, title, chunks
         expected.title_is_given = False
+        expected.revise()
+
+    @precondition(lambda self: self.documents)
+    @rule(data=st.data())
+    def index_anew(self, data: st.DataObject) -> None:
+        document_id = self._pick(data)
+        chunks = self.documents[document_id].chunks
+        job = self.store.add_reindex(now=LATER)
+        claim = self.store.claim_job(Lane.BULK, now=LATER, lease_until=LATER)
+        assert claim is not None
+        assert claim.job_id == job.id
+        version = self.store.get_document(document_id).version
+
+        self.store.replace_text(claim, document_id, index(*chunks), expected_version=version)
+
+        assert self.store.complete_reindex(claim, now=LATER)
 
     @precondition(lambda self: self.documents)
     @rule(data=st.data())
     def delete(self, data: st.DataObject) -> None:
         document_id = self._pick(data)
 
-        deleted = self.store.delete_document(document_id, expected_version=None)
+        deleted = self.store.delete_document(document_id, expected_version=None, now=LATER)
 
         assert deleted.chunks_removed == len(self.documents.pop(document_id).chunks)
 
@@ -176,6 +205,13 @@ class StoreMachine(RuleBasedStateMachine):
         assert {document.id for document in listed} == set(self.documents)
         assert sum(document.chunk_count for document in listed) == chunks
         assert statistics.chunks == statistics.vectors == chunks
+
+    @invariant()
+    def revisions_agree(self) -> None:
+        for document_id, expected in self.documents.items():
+            if expected.is_note:
+                page = self.observer.list_revisions(document_id, limit=1000, offset=0)
+                assert [(one.title, one.text) for one in reversed(page.rows)] == expected.revisions
 
     @invariant()
     def tags_agree(self) -> None:

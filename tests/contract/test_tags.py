@@ -63,7 +63,7 @@ def test_e19_tags_are_counted_and_an_unused_one_is_gone(store: Store) -> None:
 
     before = store.list_tags()
     store.change_tags(first.id, add=[], remove=["a"], expected_version=None, now=LATER)
-    store.delete_document(second.id, expected_version=None)
+    store.delete_document(second.id, expected_version=None, now=LATER)
     store.replace_tags(third.id, [], expected_version=None, now=LATER)
 
     assert before == [TagCount("a", 1), TagCount("b", 2), TagCount("C", 1)]

@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.contract.samples import NOW
+from tests.contract.samples import NOW, work_off, work_once
 
 from kb.engine.errors import Unavailable
 from kb.engine.ingestion.pipeline import Pipeline
-from kb.engine.ingestion.worker import KEEP_FINISHED_JOBS, Worker
+from kb.engine.ingestion.upkeep import KEEP_FINISHED_JOBS, forget_the_old
 from kb.engine.model import EmbeddingModel, FileSubmission, JobStatus, NoteSubmission, Vector, Vectors
 from kb.engine.originals import Originals
 from kb.engine.ports import Embedder, Store
@@ -82,17 +82,16 @@ def a_file(original: str) -> FileSubmission:
 def test_e24_trouble_that_may_pass_is_tried_five_times_at_growing_distances(
     store: Store, pipeline: Pipeline, moody: MoodyEmbedder, clock: Clock, error: Exception
 ) -> None:
-    job = store.add_job(NoteSubmission("text"), idempotency_key=None, now=NOW)
-    worker = Worker(pipeline)
+    job = store.add_job(NoteSubmission("text"), idempotency_key=None, max_queued=100, now=NOW)
     moody.error = error
 
     for wait in (1, 4, 16, 64):
-        assert worker.work_once()
+        assert work_once(pipeline)
         assert store.get_job(job.id).status is JobStatus.QUEUED
         clock.now += timedelta(seconds=wait, milliseconds=-1)
-        assert not worker.work_once()
+        assert not work_once(pipeline)
         clock.now += timedelta(milliseconds=1)
-    assert worker.work_once()
+    assert work_once(pipeline)
 
     failed = store.get_job(job.id)
     assert (failed.status, failed.attempts) == (JobStatus.FAILED, 5)
@@ -103,28 +102,27 @@ def test_e24_trouble_that_may_pass_is_tried_five_times_at_growing_distances(
 def test_e7_a_job_retried_by_a_person_has_all_its_attempts_again(
     store: Store, pipeline: Pipeline, moody: MoodyEmbedder, clock: Clock
 ) -> None:
-    job = store.add_job(NoteSubmission("text"), idempotency_key=None, now=NOW)
-    worker = Worker(pipeline)
+    job = store.add_job(NoteSubmission("text"), idempotency_key=None, max_queued=100, now=NOW)
     moody.error = Unavailable("No memory.")
     for _ in range(5):
-        worker.work_once()
+        work_once(pipeline)
         clock.now += timedelta(minutes=2)
     assert store.get_job(job.id).status is JobStatus.FAILED
 
     store.retry_job(job.id, now=clock.now)
-    worker.work_once()
+    work_once(pipeline)
     clock.now += timedelta(seconds=1)
     moody.error = None
-    worker.work_once()
+    work_once(pipeline)
 
     assert store.get_job(job.id).status is JobStatus.COMPLETED
 
 
 def test_no_job_is_taken_while_there_is_no_model(store: Store, pipeline: Pipeline, moody: MoodyEmbedder) -> None:
-    job = store.add_job(NoteSubmission("text"), idempotency_key=None, now=NOW)
+    job = store.add_job(NoteSubmission("text"), idempotency_key=None, max_queued=100, now=NOW)
     moody.is_ready = False
 
-    assert not Worker(pipeline).work_once()
+    assert not work_once(pipeline)
 
     assert store.get_job(job.id).attempts == 0
 
@@ -132,9 +130,9 @@ def test_no_job_is_taken_while_there_is_no_model(store: Store, pipeline: Pipelin
 def test_a_file_that_cannot_be_read_fails_at_once_with_its_code(store: Store, pipeline: Pipeline) -> None:
     """I5"""
     blank = keep(pipeline.originals, b" \n ")
-    job = store.add_job(a_file(blank), idempotency_key=None, now=NOW)
+    job = store.add_job(a_file(blank), idempotency_key=None, max_queued=100, now=NOW)
 
-    Worker(pipeline).work_once()
+    work_once(pipeline)
 
     failed = store.get_job(job.id)
     assert (failed.status, failed.attempts) == (JobStatus.FAILED, 1)
@@ -144,28 +142,25 @@ def test_a_file_that_cannot_be_read_fails_at_once_with_its_code(store: Store, pi
 
 def test_e24_old_jobs_are_forgotten_with_what_they_kept(store: Store, pipeline: Pipeline, clock: Clock) -> None:
     blank = keep(pipeline.originals, b" \n ")
-    store.add_job(a_file(blank), idempotency_key=None, now=NOW)
-    worker = Worker(pipeline)
-    worker.work_once()
+    store.add_job(a_file(blank), idempotency_key=None, max_queued=100, now=NOW)
+    work_once(pipeline)
 
     clock.now += KEEP_FINISHED_JOBS
-    worker.forget_old_jobs()
+    forget_the_old(store, pipeline.originals, clock.now)
     assert pipeline.originals.path_of(blank).exists()
 
     clock.now += timedelta(seconds=1)
-    worker.forget_old_jobs()
+    forget_the_old(store, pipeline.originals, clock.now)
     assert store.list_jobs(status=None, limit=1, offset=0).total == 0
     assert not pipeline.originals.path_of(blank).exists()
 
 
 def test_e25_a_file_that_repeats_a_note_leaves_no_original_behind(store: Store, pipeline: Pipeline) -> None:
-    store.add_job(NoteSubmission("the same", source_path="/p"), idempotency_key=None, now=NOW)
+    store.add_job(NoteSubmission("the same", source_path="/p"), idempotency_key=None, max_queued=100, now=NOW)
     original = keep(pipeline.originals, b"the same")
-    job = store.add_job(replace(a_file(original), source_path="/p"), idempotency_key=None, now=NOW)
-    worker = Worker(pipeline)
+    job = store.add_job(replace(a_file(original), source_path="/p"), idempotency_key=None, max_queued=9, now=NOW)
 
-    worker.work_once()
-    worker.work_once()
+    work_off(pipeline)
 
     assert store.get_job(job.id).is_duplicate
     assert not pipeline.originals.path_of(original).exists()

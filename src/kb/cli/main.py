@@ -9,7 +9,7 @@ from io import TextIOWrapper
 
 import typer
 
-from kb.cli import adding, documents, models, programs, searching
+from kb.cli import adding, backups, bundles, documents, models, programs, searching
 from kb.version import VERSION
 
 app = typer.Typer(
@@ -33,6 +33,10 @@ app.command(context_settings={"ignore_unknown_options": True})(searching.search)
 app.command()(documents.get)
 app.command()(documents.delete)
 app.command()(searching.status)
+app.command()(backups.backup)
+app.command()(backups.restore)
+app.command("export")(bundles.export_bundle)
+app.command("import")(bundles.import_bundle)
 app.add_typer(models.app, name="model")
 
 

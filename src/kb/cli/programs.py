@@ -85,29 +85,29 @@ def mcp(*, host: McpHost = None, port: McpPort = None, engine_url: EngineUrl = N
         from kb.listening import listen
         from kb.mcp.process import serve_mcp
 
-        log_to_stderr("mcp")
+        log_to_stderr("mcp", settings.log_format)
         with listen(settings.mcp_host, settings.mcp_port, "KB_MCP_PORT") as listener:
             serve_mcp(_mcp_options(settings, settings.engine_url), listener)
 
 
 def worker(*, data_dir: DataDir = None) -> None:
     """Start one more worker on the engine's data directory."""
-    stopping, woken = threading.Event(), threading.Event()
-
-    def stop(*_: object) -> None:
-        stopping.set()
-        woken.set()
-
     with ending_plainly():
         settings = _load_engine_settings(None, None, data_dir)
-        from kb.engine.processes.worker_process import run_worker
+        from kb.engine.processes.worker_process import Nudges, run_worker
+
+        stopping, nudges = threading.Event(), Nudges()
+
+        def stop(*_: object) -> None:
+            stopping.set()
+            nudges.wake_all()
 
         options = _engine_options(settings)
         for name in (signal.SIGINT, signal.SIGTERM):
             signal.signal(name, stop)
-        log_to_stderr("worker")
+        log_to_stderr("worker", settings.log_format)
         log.info("kb worker %s, data in %s", VERSION, settings.data_dir)
-        run_worker(options, stopping, woken)
+        run_worker(options, stopping, nudges)
 
 
 def _serve_engine(
@@ -118,7 +118,7 @@ def _serve_engine(
 
     # As Ctrl-C does, so that a stopped container finishes what is under way too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    log_to_stderr("engine")
+    log_to_stderr("engine", settings.log_format)
     access = Access(
         api_key=settings.api_key.get_secret_value(),
         api_key_readonly=settings.api_key_readonly.get_secret_value(),
@@ -170,6 +170,7 @@ def _engine_options(settings: "EngineSettings") -> "EngineOptions":
         model_folder=folder,
         graph_dir=graphs,
         max_file_bytes=settings.max_file_bytes,
+        log_format=settings.log_format,
     )
 
 
@@ -190,6 +191,7 @@ def _mcp_options(settings: "McpSettings", engine_url: str) -> "McpOptions":
         collections=settings.mcp_collections,
         upload_ttl_seconds=settings.mcp_upload_ttl_seconds,
         access=access,
+        log_format=settings.log_format,
     )
 
 

@@ -13,6 +13,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rich.console import Console
@@ -28,11 +29,16 @@ Json: TypeAlias = dict[str, Any]  # Any: the engine's JSON, whose shapes its ref
 ShowProgress: TypeAlias = Callable[[str, int], None]
 """Takes what is being worked on, and how many more are done."""
 
+BROKE_OFF = "The bundle broke off on its way. The engine's log may tell why; then do the same again."
+NO_BUNDLE = "There is no bundle. Name its file, or give `-` and pipe it in."
 NO_FILES = "There are no files to add: the folder has none that are neither hidden nor empty."
 NO_TEXT = "There is no text. Give it as an argument, or give `-` and pipe it in."
 NOBODY_TO_ASK = "This deletes for good, and there is no terminal to ask on. Add --yes if you mean it."
+NOTHING_RESTORED = "Nothing was restored."
+STOPPED = "Stopped. Nothing was changed."
 NOT_UTF8 = "Standard input is not UTF-8 text. Convert it, or add it as a file with `kb add`."
 NOTHING_DELETED = "Nothing was deleted."
+NOT_FOR_TERMINALS = "A bundle is not for the terminal. Name a file, or pipe it into `kb import -`."
 ONE_TITLE_FOR_MANY = "A title is for one file, and these are several. Leave --title out."
 
 _ADVICE = {
@@ -101,6 +107,11 @@ def question_before_deleting(documents: Sequence[Json]) -> str:
     return f"{listed}Delete {_count(len(documents), 'document')} for good?"
 
 
+def question_before_restoring(data_dir: Path, manifest: Json) -> str:
+    documents = _count(manifest["documents"], "document")
+    return f"Replace everything in {data_dir} with the backup of {manifest['created_at']} ({documents})?"
+
+
 def reachable(url: str) -> str:
     """The address of a program that listens on all addresses, as seen from its own machine."""
     return re.sub(r"//(0\.0\.0\.0|\[::\])", "//127.0.0.1", url)
@@ -142,6 +153,36 @@ def progress(total: int) -> Iterator[ShowProgress]:
     with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
         task = bar.add_task("", total=total)
         yield lambda label, done: bar.update(task, description=_line(label), advance=done)
+
+
+@contextmanager
+def progress_of_copying() -> Iterator[Callable[[str, int, int], None]]:
+    """As `progress`, for work whose steps are counted as it goes: what is done, how much, and of how much."""
+    console = _console(stderr=True)
+    if not console.is_terminal:
+        yield lambda label, done, total: None
+        return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
+        task = bar.add_task("")
+        yield lambda label, done, total: bar.update(task, description=label, completed=done, total=total)
+
+
+@contextmanager
+def progress_of_bytes(label: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """As `progress`, for bytes on their way, of which it is perhaps not known how many there are."""
+    console = _console(stderr=True)
+    if not console.is_terminal:
+        yield lambda count: None
+        return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
+        task = bar.add_task(_line(label), total=total)
+        yield lambda count: bar.update(task, advance=count)
 
 
 def describe_progress(label: str, job: Json) -> str:
@@ -229,6 +270,48 @@ def show_status(status: Json) -> None:
         console.print(Text.assemble((f"{name:<11}", "dim"), _line(fact)))
     for issue in health["issues"]:
         console.print(Text.assemble((f"{'issue':<11}", "yellow"), _line(issue)))
+
+
+def show_backup(destination: Path, manifest: Json, seconds: float) -> None:
+    _console().print(_line(f"Backed up {_contents(manifest)} to {destination} in {seconds:.1f} s."))
+    for damage in manifest["damage"]:
+        complain(damage["message"])
+    if manifest["damage"]:
+        complain("What is damaged is not, or not wholly, in this backup. Keep an older one.")
+
+
+def show_restored(data_dir: Path, manifest: Json, seconds: float) -> None:
+    sentence = f"Restored {_contents(manifest)} as of {manifest['created_at']} into {data_dir} in {seconds:.1f} s."
+    _console().print(_line(sentence))
+
+
+def file_exists(path: Path) -> str:
+    return f"{path} is already there. Choose another name, or add --force to replace it."
+
+
+def cannot_be_moved(error: OSError) -> str:
+    return f"The bundle cannot be read or written: {error.strerror}."
+
+
+def show_exported(size_bytes: int, file: str | None) -> None:
+    if file is None:
+        # Standard output is the bundle itself.
+        complain(f"Exported {_size(size_bytes)}.")
+    else:
+        _console().print(_line(f"Exported {_size(size_bytes)} to {file}."))
+
+
+def show_imported(imported: Json) -> None:
+    added = _count(imported["documents_added"], "document")
+    others = f"{imported['documents_replaced']} replaced, {imported['documents_unchanged']} already there"
+    _console().print(f"Imported {added} ({others}).")
+    if imported["reindexing"]:
+        complain("Some vectors are of another model. They are being made anew; until then words find those documents.")
+
+
+def _contents(manifest: Json) -> str:
+    documents, originals = _count(manifest["documents"], "document"), _count(manifest["originals"], "original")
+    return f"{documents} and {originals} ({_size(manifest['database_bytes'] + manifest['originals_bytes'])})"
 
 
 def _console(*, stderr: bool = False) -> Console:

@@ -1,5 +1,6 @@
 """Files on their way into the engine: sent one by one, then waited for, then told about."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -47,14 +48,19 @@ async def submit_files(
 
 
 async def _submit(engine: EngineClient, source: Source, title: str | None, tags: Sequence[str]) -> Outcome:
-    try:
-        return await engine.submit_file(source.file, title=title, tags=tags, source_path=source.source_path)
-    except OSError as error:
-        return Failure(render.cannot_be_read(error), Exit.FAILED)
-    except httpx.HTTPStatusError as error:
-        if error.response.status_code not in REFUSALS_OF_ONE_FILE:
-            raise
-        return failure_of(error.response)
+    while True:
+        try:
+            return await engine.submit_file(source.file, title=title, tags=tags, source_path=source.source_path)
+        except OSError as error:
+            return Failure(render.cannot_be_read(error), Exit.FAILED)
+        except httpx.HTTPStatusError as error:
+            status = error.response.status_code
+            if status in REFUSALS_OF_ONE_FILE:
+                return failure_of(error.response)
+            if status != httpx.codes.TOO_MANY_REQUESTS:
+                raise
+            # The queue is full, and grows shorter while we wait.
+            await asyncio.sleep(float(error.response.headers.get("Retry-After", "1")))
 
 
 async def _finish(engine: EngineClient, submission: Submission, show: render.ShowProgress) -> Submission:

@@ -15,20 +15,23 @@ def submit_file(
     submission: FileSubmission,
     *,
     idempotency_key: str | None,
+    max_queued: int,
     now: datetime,
 ) -> Job:
     """Queue a finished upload. When this returns, neither a crash nor a power cut can lose it."""
     try:
         with originals.locked():
             originals.keep(incoming, submission.original)
-            return store.add_job(submission, idempotency_key=idempotency_key, now=now)
+            return store.add_job(submission, idempotency_key=idempotency_key, max_queued=max_queued, now=now)
     finally:
         # A refusal, or a job that the same key queued before, has no use for the file.
         originals.release([submission.original], store.is_original_in_use)
 
 
-def delete_document(store: Store, originals: Originals, ref: Ref, *, expected_version: int | None) -> DeletedDocument:
-    deleted = store.delete_document(ref, expected_version=expected_version)
+def delete_document(
+    store: Store, originals: Originals, ref: Ref, *, expected_version: int | None, now: datetime
+) -> DeletedDocument:
+    deleted = store.delete_document(ref, expected_version=expected_version, now=now)
     if deleted.original is not None:
         originals.release([deleted.original], store.is_original_in_use)
     return deleted

@@ -14,6 +14,7 @@
     ├── TooLarge                send less
     │   └── FileTooLarge
     ├── Unreadable              mend the file
+    ├── TooManyRequests         let it work off some, then retry
     ├── Unavailable             wait and retry
     └── StorageFull             make room, then retry
 
@@ -101,6 +102,10 @@ class Unreadable(KbError):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.reason = code
+
+
+class TooManyRequests(KbError):
+    code = "too_many_requests"
 
 
 class Unavailable(KbError):

@@ -3,6 +3,7 @@
     originals/ab/abcdef...        an original
     originals/incoming/           uploads that are not yet anything
     originals/lock                see `locked`
+    originals/pin                 see `pinned`
 
 An original is written before the row that refers to it and removed after the last one is gone. Whatever a
 crash leaves between the two is a stray file, and `sweep` removes it at the next start. Keeping and removing
@@ -15,14 +16,18 @@ import hashlib
 import logging
 import os
 import shutil
+import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from kb.engine.errors import StorageFull, Unavailable
+from kb.engine.locks import hold
 
 log = logging.getLogger(__name__)
+
+PIECE_BYTES = 1024 * 1024
 
 
 @contextmanager
@@ -62,19 +67,22 @@ class IncomingFile:
         return self._hash.hexdigest()
 
     def discard(self) -> None:
+        """Never fails: what was queued is queued. A file that cannot be removed is removed at the next start."""
         try:
-            self._file.close()
+            try:
+                # On a full disk what is left in the buffer cannot be written; it is not wanted either.
+                self._file.close()
+            finally:
+                self.path.unlink(missing_ok=True)
         except OSError:
-            # On a full disk what is left in the buffer cannot be written; it is not wanted either.
-            log.debug("The rest of a discarded upload was not written.")
-        finally:
-            self.path.unlink(missing_ok=True)
+            log.warning("What was left of an upload could not be written or removed.", exc_info=True)
 
 
 class Originals:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._incoming = folder / "incoming"
+        self._pin = folder / "pin"
         with translated_errors():
             self._incoming.mkdir(parents=True, exist_ok=True)
 
@@ -105,24 +113,51 @@ class Originals:
                 return
             if not place.parent.exists():
                 place.parent.mkdir(exist_ok=True)
-                _sync_folder(self._folder)
+                sync_folder(self._folder)
             incoming.path.replace(place)
-            _sync_folder(place.parent)
+            sync_folder(place.parent)
 
     def path_of(self, name: str) -> Path:
         return self._folder / name[:2] / name
 
+    @contextmanager
+    def pinned(self, is_in_use: Callable[[str], bool]) -> Iterator[None]:
+        """Let no original go while the block runs; those that nothing refers to by then go at its end."""
+        try:
+            with hold(self._pin, fcntl.LOCK_SH):
+                yield
+        finally:
+            self.release_all(is_in_use)
+
+    def bring_back(self, name: str, source: Path) -> int:
+        """Have this original whole, from `source` unless it already is; returns its size.
+
+        Raises `DamagedOriginal` if `source` is not whole either. Only for when nobody else is at work.
+        """
+        place = self.path_of(name)
+        with translated_errors():
+            if is_whole(place, name):
+                return place.stat().st_size
+            incoming = self._incoming / name
+            size_bytes = copy_original(source, incoming, name)
+            place.parent.mkdir(exist_ok=True)
+            incoming.replace(place)
+            sync_folder(place.parent)
+            sync_folder(self._folder)
+        return size_bytes
+
     def release(self, names: Iterable[str], is_in_use: Callable[[str], bool]) -> int:
         """Remove those that nothing refers to; returns the bytes freed.
 
-        One that cannot be removed now is removed by the sweep at the next start.
+        One that cannot be removed now is removed by the sweep at the next start. While somebody holds the
+        pin nothing is removed: whoever lets go of it last sees to that.
         """
-        freed = 0
         with self.locked():
-            for name in names:
-                if not is_in_use(name):
-                    freed += _remove(self.path_of(name))
-        return freed
+            try:
+                with hold(self._pin, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                    return sum(_remove(self.path_of(name)) for name in names if not is_in_use(name))
+            except BlockingIOError:
+                return 0
 
     def release_all(self, is_in_use: Callable[[str], bool]) -> int:
         """Remove every original that nothing refers to; returns the bytes freed."""
@@ -136,11 +171,57 @@ class Originals:
         self.release_all(is_in_use)
 
 
+class DamagedOriginal(Exception):
+    """The file is missing or cannot be read, or its content is not what its name says."""
+
+
+def copy_original(source: Path, target: Path, name: str) -> int:
+    """Copy an original into a file of its own, safe on disk; returns its size. Raises `DamagedOriginal`."""
+    try:
+        with target.open("wb") as copy:
+            for piece in _read_pieces(source, name):
+                copy.write(piece)
+            copy.flush()
+            os.fsync(copy.fileno())
+            return copy.tell()
+    except DamagedOriginal:
+        target.unlink()
+        raise
+
+
+def _read_pieces(path: Path, name: str) -> Iterator[bytes]:
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(PIECE_BYTES):
+                digest.update(piece)
+                yield piece
+    except OSError as error:
+        raise DamagedOriginal from error
+    if digest.hexdigest() != name:
+        raise DamagedOriginal
+
+
+def is_whole(path: Path, name: str) -> bool:
+    try:
+        return compute_digest(path) == name
+    except OSError:
+        return False
+
+
+def compute_digest(path: Path) -> str:
+    """The SHA-256 of what is on the disk: what the system still has in memory is read anew."""
+    with path.open("rb") as file:
+        if sys.platform == "linux":
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _remove(path: Path) -> int:
     try:
         size_bytes = path.stat().st_size
         path.unlink()
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except FileNotFoundError:
         return 0
     except OSError:
@@ -149,7 +230,7 @@ def _remove(path: Path) -> int:
     return size_bytes
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """A rename is on disk only when its folder is."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:

@@ -8,6 +8,9 @@ from datetime import datetime
 from typing import Protocol
 
 from kb.engine.model import (
+    AuditEntry,
+    CheckCursor,
+    CheckedBatch,
     ChunkId,
     Claim,
     Cleared,
@@ -15,29 +18,36 @@ from kb.engine.model import (
     DeletedDocument,
     Document,
     DocumentDetail,
+    DocumentId,
     DocumentQuery,
     EmbeddingModel,
+    Event,
     FoundChunk,
     IndexedText,
+    IndexSource,
     Job,
     JobError,
     JobStatus,
     KeywordMatches,
+    Lane,
     Match,
     Metadata,
     NewDocument,
+    NoteContent,
     NoteRevision,
     Page,
     Progress,
     QueueCounts,
     Ref,
     Scope,
+    Scrub,
     Statistics,
     Submission,
     TagCount,
     Vector,
     Vectors,
 )
+from kb.engine.model.portable import Arrived, PortableDocument
 
 
 class ClaimLost(Exception):
@@ -83,12 +93,22 @@ class Store(Protocol):
     def replace_note(
         self,
         ref: Ref,
-        revision: NoteRevision,
+        revision: NoteContent,
         text: IndexedText,
         *,
         expected_version: int | None,
         now: datetime,
-    ) -> DocumentDetail: ...
+    ) -> DocumentDetail:
+        """Give a note new content; what it said before stays among its revisions."""
+        ...
+
+    def list_revisions(self, ref: Ref, *, limit: int, offset: int) -> Page[NoteRevision]:
+        """What the note says and said, newest first."""
+        ...
+
+    def get_revision(self, ref: Ref, version: int) -> NoteRevision:
+        """What the note said when it was this version."""
+        ...
 
     def update_document(
         self,
@@ -102,7 +122,7 @@ class Store(Protocol):
         """Change what is given, leave what is None; a change that changes nothing is not one."""
         ...
 
-    def delete_document(self, ref: Ref, *, expected_version: int | None) -> DeletedDocument: ...
+    def delete_document(self, ref: Ref, *, expected_version: int | None, now: datetime) -> DeletedDocument: ...
 
     def delete_everything(self, *, now: datetime) -> Cleared:
         """Delete all documents, cancel all unfinished jobs and forget what any job was given."""
@@ -130,8 +150,11 @@ class Store(Protocol):
 
     # jobs
 
-    def add_job(self, submission: Submission, *, idempotency_key: str | None, now: datetime) -> Job:
-        """Queue the work, or return the job that the same key queued before."""
+    def add_job(self, submission: Submission, *, idempotency_key: str | None, max_queued: int, now: datetime) -> Job:
+        """Queue the work, or return the job that the same key queued before.
+
+        Raises `TooManyRequests` if so many of its kind are waiting already.
+        """
         ...
 
     def get_job(self, ref: Ref) -> Job: ...
@@ -140,11 +163,15 @@ class Store(Protocol):
 
     def count_jobs(self) -> QueueCounts: ...
 
-    def claim_job(self, *, now: datetime, lease_until: datetime) -> Claim | None:
+    def claim_job(self, lane: Lane, *, now: datetime, lease_until: datetime) -> Claim | None:
         """Take the next job that is waiting, or whose worker has let its lease run out."""
         ...
 
     def renew_claim(self, claim: Claim, progress: Progress, *, lease_until: datetime) -> None: ...
+
+    def release_claim(self, claim: Claim, *, now: datetime) -> None:
+        """Queue the job again as if it had not been taken: the worker has to stop."""
+        ...
 
     def commit_document(self, claim: Claim, document: NewDocument, text: IndexedText, *, now: datetime) -> Committed:
         """Add the document, or what SPEC E25 makes of it, and complete the job: both or neither."""
@@ -166,6 +193,58 @@ class Store(Protocol):
         """Forget old jobs; returns the originals that those of them which came to nothing had kept."""
         ...
 
+    # reindexing
+
+    def adopt_model(self, *, now: datetime) -> None:
+        """See to it that every document gets vectors of this store's model: by a job, unless all have them."""
+        ...
+
+    def add_reindex(self, *, now: datetime) -> Job:
+        """Queue a job that makes everything derived anew, or return the one that is doing it."""
+        ...
+
+    def has_whole_vectors(self) -> bool:
+        """Whether all documents have once had vectors of this store's model, so that it can search by them."""
+        ...
+
+    def list_documents_to_index(self, source: IndexSource, *, after: DocumentId, limit: int) -> list[DocumentId]:
+        """The documents with greater ids that such a job has to do, by id."""
+        ...
+
+    def count_documents_to_index(self, source: IndexSource, *, after: DocumentId) -> int: ...
+
+    def replace_text(self, claim: Claim, document_id: DocumentId, text: IndexedText, *, expected_version: int) -> None:
+        """Give a document new chunks without changing it; the job need not come back to it."""
+        ...
+
+    def complete_reindex(self, claim: Claim, *, now: datetime) -> bool:
+        """Complete the job and search by vectors from now on; False, and no change, if documents are left to do."""
+        ...
+
+    # from base to base
+
+    def find_portable(self, *, after: DocumentId) -> PortableDocument | None:
+        """The document with the next greater id and all that belongs to it, as of one moment; None if there is none."""
+        ...
+
+    def add_portable(self, document: PortableDocument, *, now: datetime) -> Arrived:
+        """Add a document as it was elsewhere, or put it in the place of an earlier version of itself."""
+        ...
+
+    # what happened
+
+    def list_audit_log(self, *, document_id: int | None, limit: int, offset: int) -> Page[AuditEntry]:
+        """Who changed what, newest first."""
+        ...
+
+    def forget_audit_log(self, *, before: datetime) -> None: ...
+
+    def newest_event(self) -> int: ...
+
+    def list_events(self, *, after: int, limit: int) -> list[Event]:
+        """What happened after that event, in order. Of long ago only the newest is known."""
+        ...
+
     # search
 
     def find_by_text(self, words: Sequence[str], scope: Scope, *, limit: int) -> KeywordMatches: ...
@@ -182,6 +261,20 @@ class Store(Protocol):
         """A word of the base that `word` is probably a misspelling of; None if it is known or too far off."""
         ...
 
+    # integrity
+
+    def check_batch(self, cursor: CheckCursor) -> CheckedBatch:
+        """Check some of what is stored: what stands at the cursor."""
+        ...
+
+    def read_scrub(self) -> Scrub: ...
+
+    def write_scrub(self, scrub: Scrub) -> None: ...
+
     # status
+
+    def find_trouble(self) -> str | None:
+        """Why nothing can be written, if it could not last time and still cannot: a sentence for a person."""
+        ...
 
     def read_statistics(self) -> Statistics: ...

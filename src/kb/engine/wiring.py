@@ -1,6 +1,5 @@
 """The composition root: the only place that knows both what the engine needs and who provides it."""
 
-import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -8,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from kb.engine.backup import remove_leftovers
 from kb.engine.embedding import (
     LoadingEmbedder,
     bundled_model_folder,
@@ -15,11 +15,13 @@ from kb.engine.embedding import (
     open_embedder,
     read_model,
 )
-from kb.engine.errors import Unavailable
 from kb.engine.ingestion.pipeline import Pipeline
+from kb.engine.locks import be_only_engine, be_worker
 from kb.engine.originals import Originals
 from kb.engine.ports import Embedder, Store
-from kb.engine.storage import open_store
+from kb.engine.reserve import Reserve
+from kb.engine.storage import open_store, upgrade_base
+from kb.logs import LogFormat
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,9 @@ class EngineOptions:
     model_folder: Path
     graph_dir: Path
     max_file_bytes: int
+    max_queued_jobs: int = 10_000
+    """Of notes, and of files: beyond that, who submits more is told to wait."""
+    log_format: LogFormat = "text"
     threads: int = field(default_factory=lambda: os.cpu_count() or 1)
 
 
@@ -39,9 +44,12 @@ class Engine:
     originals: Originals
     embedder: Embedder
     options: EngineOptions
+    reserve: Reserve
     wake_worker: Callable[[], None] = lambda: None
     list_issues: Callable[[], list[str]] = list
     """What is wrong now, a sentence each: for the health report."""
+    is_stopping: Callable[[], bool] = lambda: False
+    """Whether the program is about to end, so that answers without an end must."""
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     @property
@@ -65,30 +73,27 @@ def fetch_model(cache_dir: Path, source: Path | None) -> Path:
 def open_engine(options: EngineOptions) -> Iterator[Engine]:
     """The engine of a data directory, alone on it. Its model goes on loading while it already serves."""
     options.data_dir.mkdir(parents=True, exist_ok=True)
-    with _sole_engine_of(options.data_dir), open_parts(options) as engine:
-        engine.originals.sweep(engine.store.is_original_in_use)
-        yield engine
+    with be_only_engine(options.data_dir):
+        remove_leftovers(options.data_dir)
+        upgrade_base(options.data_dir, Originals(options.data_dir / "originals"), now=datetime.now(UTC))
+        with _open_parts(options) as engine:
+            engine.originals.sweep(engine.store.is_original_in_use)
+            engine.store.adopt_model(now=engine.clock())
+            yield engine
 
 
 @contextmanager
 def open_parts(options: EngineOptions) -> Iterator[Engine]:
     """The same without the claim to be the only one: for a worker beside the engine."""
+    with be_worker(options.data_dir), _open_parts(options) as engine:
+        yield engine
+
+
+@contextmanager
+def _open_parts(options: EngineOptions) -> Iterator[Engine]:
     model = read_model(options.model_folder)
     embedder = LoadingEmbedder(
         model, lambda: open_embedder(options.model_folder, options.graph_dir, threads=options.threads)
     )
     with closing(embedder), closing(open_store(options.data_dir, model_fingerprint=model.fingerprint)) as store:
-        yield Engine(store, Originals(options.data_dir / "originals"), embedder, options)
-
-
-@contextmanager
-def _sole_engine_of(data_dir: Path) -> Iterator[None]:
-    """The system releases the lock when the process ends, however it ends."""
-    with (data_dir / "engine.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise Unavailable(
-                f"Another engine is already running on {data_dir}. Stop it, or choose another KB_DATA_DIR."
-            ) from error
-        yield
+        yield Engine(store, Originals(options.data_dir / "originals"), embedder, options, Reserve(options.data_dir))

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kb.client import EngineClient
 from kb.listening import Access
+from kb.logs import LogFormat
 from kb.mcp.announcements import Announcements
 from kb.mcp.calling import ToolCalls
 from kb.mcp.exchange import Exchange
@@ -44,6 +45,7 @@ class McpOptions:
     collections: tuple[str, ...]
     upload_ttl_seconds: int
     access: Access
+    log_format: LogFormat = "text"
 
 
 @dataclass(frozen=True)

@@ -43,12 +43,12 @@ def start_mcp(options: McpOptions, listener: socket.socket) -> Child:
 
 
 def main() -> None:
-    log_to_stderr("mcp")
     # Ctrl-C goes to every process of the terminal; `kb up` decides when its child stops.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     told = read_options()
     listener = socket.socket(fileno=told.pop("socket"))
     options = TypeAdapter(McpOptions).validate_python(told)
+    log_to_stderr("mcp", options.log_format)
     try:
         _run(_serve(options, listener, stopped_by=(signal.SIGTERM,), has_parent=True))
     except CannotStart as error:

@@ -85,6 +85,7 @@ DataFolder = Annotated[
 Model = Annotated[
     str, Option("a folder, or a name that `kb model fetch` has fetched", default="empty: all-MiniLM-L6-v2")
 ]
+LogFormat = Annotated[Literal["text", "json"], Option("`text` or `json`")]
 Toolsets = Annotated[
     tuple[Literal["kb", "kb-collections"], ...],
     BeforeValidator(_split_list),

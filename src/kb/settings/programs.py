@@ -10,6 +10,7 @@ from kb.settings.options import (
     DataFolder,
     Host,
     Key,
+    LogFormat,
     Megabytes,
     Model,
     Names,
@@ -30,6 +31,7 @@ _API_KEY_MEANING = (
 _INSECURE_MEANING = (
     "Lets a program listen without a key on an address that other machines can reach. Otherwise it refuses to start."
 )
+_LOG_FORMAT_MEANING = "How the lines of the log look: for people, or one JSON object each for programs."
 
 
 class SettingsError(ValueError):
@@ -63,6 +65,7 @@ class EngineSettings(ProgramSettings):
     )
     embedding_model: Model = Field("", description="The model that turns text into vectors.")
     max_file_mb: Megabytes = Field(100, description="The largest file that is accepted, in MB of 1,048,576 bytes.")
+    log_format: LogFormat = Field("text", description=_LOG_FORMAT_MEANING)
     insecure: Switch = Field(default=False, description=_INSECURE_MEANING)
 
     @model_validator(mode="after")
@@ -121,6 +124,7 @@ class McpSettings(ProgramSettings):
     )
     engine_url: Url = Field("http://127.0.0.1:8000", description="Where the clients find the engine.")
     api_key: Key = Field(SecretStr(""), description=_API_KEY_MEANING)
+    log_format: LogFormat = Field("text", description=_LOG_FORMAT_MEANING)
     insecure: Switch = Field(default=False, description=_INSECURE_MEANING)
 
     @model_validator(mode="after")

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, PlainSerializer
 
-from kb.engine.model import Document, DocumentDetail, Job, JobStatus, Page
+from kb.engine.model import Action, AuditEntry, Document, DocumentDetail, Job, JobStatus, NoteRevision, Page
 from kb.engine.search.hybrid import Hit, SearchOutcome
 
 Time = Annotated[
@@ -80,6 +80,27 @@ class DocumentsAnswer(BaseModel):
     def of(cls, page: Page[Document], limit: int, offset: int) -> Self:
         documents = [DocumentAnswer.of(document) for document in page.rows]
         return cls(documents=documents, total=page.total, limit=limit, offset=offset)
+
+
+class RevisionAnswer(Answer):
+    version: int
+    title: str
+    text: str
+    content_hash: str
+    created_at: Time
+    is_current: bool
+
+
+class RevisionsAnswer(BaseModel):
+    revisions: list[RevisionAnswer]
+    total: int
+    limit: int
+    offset: int
+
+    @classmethod
+    def of(cls, page: Page[NoteRevision], limit: int, offset: int) -> Self:
+        revisions = [RevisionAnswer.of(revision) for revision in page.rows]
+        return cls(revisions=revisions, total=page.total, limit=limit, offset=offset)
 
 
 class DeletedAnswer(BaseModel):
@@ -246,6 +267,28 @@ class SearchAnswer(BaseModel):
             degraded=outcome.is_degraded,
             suggestion=outcome.suggestion,
         )
+
+
+class AuditEntryAnswer(Answer):
+    id: int
+    at: Time
+    key_name: str
+    request_id: str | None
+    action: Action
+    document_id: int | None
+    job_id: int | None
+
+
+class AuditLogAnswer(BaseModel):
+    entries: list[AuditEntryAnswer]
+    total: int
+    limit: int
+    offset: int
+
+    @classmethod
+    def of(cls, page: Page[AuditEntry], limit: int, offset: int) -> Self:
+        entries = [AuditEntryAnswer.of(entry) for entry in page.rows]
+        return cls(entries=entries, total=page.total, limit=limit, offset=offset)
 
 
 class StatusAnswer(BaseModel):

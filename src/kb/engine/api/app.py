@@ -1,11 +1,15 @@
 """The HTTP API: routes put together, behind the guard."""
 
+import threading
+
 from fastapi import APIRouter, Depends, FastAPI
 from starlette.types import ASGIApp
 
-from kb.engine.api import documents, jobs, notes, search, status, tags
+from kb.engine.api import bundles, documents, events, integrity, jobs, metrics, notes, search, status, tags, upkeep
 from kb.engine.api.errors import add_error_handlers
+from kb.engine.api.events import Feed
 from kb.engine.api.guard import Access, Guard
+from kb.engine.api.measuring import Measured, Measurements
 from kb.engine.api.openapi import describe_problems
 from kb.engine.api.parameters import refuse_unknown_parameters
 from kb.engine.wiring import Engine
@@ -13,7 +17,8 @@ from kb.version import VERSION
 
 
 def create_app(engine: Engine, access: Access) -> ASGIApp:
-    return Guard(create_routes(engine), access)
+    routes = create_routes(engine)
+    return Measured(Guard(routes, access), routes.state.measurements)
 
 
 def create_routes(engine: Engine | None = None) -> FastAPI:
@@ -29,8 +34,11 @@ def create_routes(engine: Engine | None = None) -> FastAPI:
         dependencies=[Depends(refuse_unknown_parameters)],
     )
     app.state.engine = engine
+    app.state.integrity_turn = threading.Lock()
+    app.state.feed = Feed()
+    app.state.measurements = Measurements()
     v1 = APIRouter(prefix="/api/v1")
-    for resource in (jobs, documents, notes, tags, search, status):
+    for resource in (jobs, events, documents, notes, tags, search, status, metrics, upkeep, integrity, bundles):
         v1.include_router(resource.router)
     app.include_router(v1)
     app.include_router(status.health_router)

@@ -99,6 +99,10 @@ class NoteChangeBody(RequestBody):
     tags: Tags | None = None
 
 
+class RevertBody(RequestBody):
+    version: Annotated[int, Field(ge=1, le=2**53), Whole]
+
+
 class DocumentChangeBody(RequestBody):
     title: Title | None = None
     metadata: Metadata | None = None

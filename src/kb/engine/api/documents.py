@@ -97,7 +97,11 @@ def _read_in_pieces(file: BinaryIO) -> Iterator[bytes]:
 
 @router.delete("/documents/{id}")
 def delete_document(engine: EngineDep, ref: RefDep, expected: ExpectedVersion) -> DeletedAnswer:
-    deleted = documents.delete_document(engine.store, engine.originals, ref, expected_version=expected)
+    deleted = engine.reserve.delete(
+        lambda: documents.delete_document(
+            engine.store, engine.originals, ref, expected_version=expected, now=engine.clock()
+        )
+    )
     return DeletedAnswer(document_id=deleted.id, title=deleted.title, chunks_removed=deleted.chunks_removed)
 
 
@@ -108,7 +112,7 @@ def clear_documents(engine: EngineDep, body: ClearBody) -> ClearedAnswer:
             "This deletes ALL documents. Send exactly "
             f'{{"confirm": true, "confirmation_phrase": "{CONFIRMATION_PHRASE}"}} if you mean it.'
         )
-    cleared = documents.clear(engine.store, engine.originals, now=engine.clock())
+    cleared = engine.reserve.delete(lambda: documents.clear(engine.store, engine.originals, now=engine.clock()))
     return ClearedAnswer(
         documents_removed=cleared.documents_removed,
         embeddings_removed=cleared.vectors_removed,

@@ -47,6 +47,9 @@ CODE_OF_STATUS = {
 }
 
 
+# A busy base is free again in a moment; a full queue has room again when some jobs are done.
+RETRY_AFTER_SECONDS = {"unavailable": "1", "too_many_requests": "5"}
+
 METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
 
@@ -104,7 +107,7 @@ def _render_kb_error(request: Request, error: Exception) -> Response:
     if STATUS_OF_CODE[code] >= 500:
         log.warning("%s %s: %s", request.method, request.url.path, error.message, exc_info=error)
     status = 400 if isinstance(error, Unparseable) else None
-    headers = {"Retry-After": "1"} if code == "unavailable" else None
+    headers = {"Retry-After": RETRY_AFTER_SECONDS[code]} if code in RETRY_AFTER_SECONDS else None
     return problem(code, error.message, status=status, headers=headers, details=error.details)
 
 

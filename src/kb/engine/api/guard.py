@@ -1,5 +1,6 @@
 """Who may come in: the checks that every request passes before any route sees it."""
 
+import math
 import re
 import uuid
 from collections.abc import Mapping
@@ -11,13 +12,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kb import listening
 from kb.engine.api.errors import file_too_large, problem
+from kb.engine.caller import NO_KEY, Caller, acting_for
 from kb.listening import SECURITY_HEADERS, AllowedNames, bearer_key, is_from_another_site, is_same_key
+from kb.logs import log_context
 from kb.version import VERSION
 
 API_PREFIX = "/api/"
 # Reading by POST, because a query does not fit into a URL.
 READING_POSTS = frozenset({"/api/v1/search"})
 READING_METHODS = frozenset({"GET", "HEAD"})
+# Read as it arrives and checked member by member, it has no largest size.
+BUNDLE = ("/api/v1/import", "application/x-tar")
 
 # A note of 1,000,000 characters, each escaped as a pair of surrogates (twelve bytes), is 12 MB.
 MAX_JSON_BYTES = 16 * 1024 * 1024
@@ -77,7 +82,9 @@ class Guard:
             answer = problem(refusal.code, refusal.detail, headers=challenge, details=refusal.details)
             await answer(scope, receive, send_with_headers)
             return
-        await self._app(scope, self._limited(headers, receive), send_with_headers)
+        request_id = scope["kb.request_id"]
+        with acting_for(Caller(self._name_of_key(headers), request_id)), log_context(request_id=request_id):
+            await self._app(scope, self._limited(scope, headers, receive), send_with_headers)
 
     def _find_refusal(self, scope: Scope, headers: Headers) -> Refusal | None:
         if not self._names.allow_host(headers.getlist("host")):
@@ -92,7 +99,7 @@ class Guard:
             refusal = self._check_key(scope, headers)
             if refusal is not None:
                 return refusal
-        return self._check_size(headers)
+        return self._check_size(scope, headers)
 
     def _check_key(self, scope: Scope, headers: Headers) -> Refusal | None:
         key = bearer_key(headers.getlist("authorization"))
@@ -106,21 +113,30 @@ class Guard:
             return None
         return Refusal("forbidden", "This key can only read.")
 
-    def _check_size(self, headers: Headers) -> Refusal | None:
+    def _name_of_key(self, headers: Headers) -> str:
+        """Of a request that was let in."""
+        if not self._access.api_key:
+            return NO_KEY
+        is_full = is_same_key(bearer_key(headers.getlist("authorization")), self._access.api_key)
+        return "KB_API_KEY" if is_full else "KB_API_KEY_READONLY"
+
+    def _check_size(self, scope: Scope, headers: Headers) -> Refusal | None:
         length = headers.get("content-length", "0")
-        if LENGTH.fullmatch(length) and int(length) <= self._max_bytes(headers):
+        if LENGTH.fullmatch(length) and int(length) <= self._max_bytes(scope, headers):
             return None
         if _is_form(headers):
             too_large = file_too_large(self._access.max_file_bytes)
             return Refusal(too_large.code, too_large.message, too_large.details)
         return Refusal("payload_too_large", f"The largest accepted body is {MAX_JSON_BYTES} bytes.")
 
-    def _max_bytes(self, headers: Headers) -> int:
+    def _max_bytes(self, scope: Scope, headers: Headers) -> float:
+        if (scope["path"], headers.get("content-type")) == BUNDLE:
+            return math.inf
         return self._access.max_file_bytes + MAX_FORM_BYTES if _is_form(headers) else MAX_JSON_BYTES
 
-    def _limited(self, headers: Headers, receive: Receive) -> Receive:
+    def _limited(self, scope: Scope, headers: Headers, receive: Receive) -> Receive:
         """The body, cut off with 413 where it grows beyond what its length promised or never told."""
-        left = self._max_bytes(headers)
+        left = self._max_bytes(scope, headers)
 
         async def receive_limited() -> Message:
             nonlocal left

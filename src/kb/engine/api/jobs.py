@@ -67,7 +67,12 @@ def _queue_note(engine: Engine, body: bytes, idempotency_key: str | None) -> Job
     except ValidationError as error:
         raise RequestValidationError(_in_body(error)) from error
     submission = NoteSubmission(note.text, note.title, tuple(note.tags), note.source_path, note.metadata)
-    return engine.store.add_job(submission, idempotency_key=idempotency_key, now=engine.clock())
+    return engine.store.add_job(
+        submission,
+        idempotency_key=idempotency_key,
+        max_queued=engine.options.max_queued_jobs,
+        now=engine.clock(),
+    )
 
 
 async def _submit_file(engine: Engine, request: Request, content_type: str, idempotency_key: str | None) -> Job:
@@ -101,6 +106,7 @@ def _queue_file(engine: Engine, incoming: IncomingFile, form: UploadForm, idempo
         incoming,
         submission,
         idempotency_key=idempotency_key,
+        max_queued=engine.options.max_queued_jobs,
         now=engine.clock(),
     )
 

@@ -1,11 +1,12 @@
-"""The route that rewrites a note in place."""
+"""Routes that rewrite a note in place, and tell and bring back what it said before."""
 
 from fastapi import APIRouter, Response
 
 from kb.engine import notes
-from kb.engine.api.answers import DocumentDetailAnswer
-from kb.engine.api.bodies import NoteChangeBody
-from kb.engine.api.parameters import EngineDep, ExpectedVersion, RefDep, etag
+from kb.engine.api.answers import DocumentDetailAnswer, RevisionsAnswer
+from kb.engine.api.bodies import NoteChangeBody, RevertBody
+from kb.engine.api.parameters import EngineDep, ExpectedVersion, Limit, Offset, RefDep, etag
+from kb.engine.model import DocumentDetail
 
 router = APIRouter(tags=["notes"])
 
@@ -24,5 +25,27 @@ def update_note(
         expected_version=expected,
         now=engine.clock(),
     )
+    return _answer(detail, response)
+
+
+@router.get("/notes/{id}/revisions")
+def list_revisions(engine: EngineDep, ref: RefDep, limit: Limit = 100, offset: Offset = 0) -> RevisionsAnswer:
+    """What the note says and said, newest first."""
+    page = engine.store.list_revisions(ref, limit=limit, offset=offset)
+    return RevisionsAnswer.of(page, limit, offset)
+
+
+@router.post("/notes/{id}/revert")
+def revert_note(
+    engine: EngineDep, ref: RefDep, expected: ExpectedVersion, body: RevertBody, response: Response
+) -> DocumentDetailAnswer:
+    """Make text and title again what they were in a version, as a new version."""
+    detail = notes.revert_note(
+        engine.store, engine.embedder, ref, body.version, expected_version=expected, now=engine.clock()
+    )
+    return _answer(detail, response)
+
+
+def _answer(detail: DocumentDetail, response: Response) -> DocumentDetailAnswer:
     response.headers["ETag"] = etag(detail.document.version)
     return DocumentDetailAnswer.of_detail(detail)

@@ -14,11 +14,16 @@ Json = dict[str, Any]
 EVERYWHERE = ("401", "403", "413", "422", "500", "503", "507")
 BY_PARAMETER = {"id": ("404",), "if-match": ("412",)}
 BY_OPERATION = {
-    "submit_job": ("400", "409", "415"),
+    "submit_job": ("400", "409", "415", "429"),
     "cancel_job": ("409",),
     "retry_job": ("409",),
     "update_note": ("400", "409"),
+    "list_revisions": ("409",),
+    "revert_note": ("400", "409"),
     "clear_documents": ("400", "409"),
+    "import_bundle": ("415",),
+    "check_integrity": ("429",),
+    "events": ("429",),
 }
 
 

@@ -10,6 +10,7 @@ from kb.engine.api.parameters import EngineDep
 from kb.engine.errors import Unavailable
 from kb.engine.ingestion.indexing import chunk_tokens
 from kb.engine.model import Statistics
+from kb.engine.reserve import describe_little_space
 from kb.engine.wiring import Engine
 from kb.version import VERSION
 
@@ -62,10 +63,17 @@ def _check_health(engine: Engine, statistics: Statistics) -> dict[str, Any]:
     if not engine.embedder.is_ready:
         issues.append(engine.embedder.failure or "The embedding model is still loading; search is by keyword.")
     if statistics.stale_vectors:
-        issues.append(f"{statistics.stale_vectors} chunks have vectors of another model and are found by keyword only.")
+        issues.append(
+            f"{statistics.stale_vectors} chunks have no vectors of this model yet: they are being made, "
+            "and until then search is by keyword."
+        )
+    damage_count = engine.store.read_scrub().damage_count
+    if damage_count:
+        issues.append(f"The last check of what is stored found damage ({damage_count}); GET /integrity tells more.")
     is_storage_accessible = os.access(engine.options.data_dir, os.W_OK)
     if not is_storage_accessible:
         issues.append("The data directory cannot be written.")
+    issues += filter(None, [describe_little_space(engine.options.data_dir), engine.store.find_trouble()])
     return {
         "status": "degraded" if issues else "healthy",
         "vector_db_connected": True,

@@ -33,19 +33,19 @@ class Pipeline:
     embedder: Embedder
     clock: Callable[[], datetime]
 
-    def run(self, claim: Claim, report: Report) -> Committed:
+    def run(self, claim: Claim, submission: Submission, report: Report) -> Committed:
         """Do the whole job. Before the commit nothing of it can be seen; after it everything can."""
-        document = describe(claim.submission)
+        document = describe(submission)
         committed = self.store.commit_duplicate(claim, document, now=self.clock())
         if committed is None:
-            committed = self._ingest(claim, document, report)
+            committed = self._ingest(claim, document, submission, report)
         if committed.released_original is not None:
             self.originals.release([committed.released_original], self.store.is_original_in_use)
         return committed
 
-    def _ingest(self, claim: Claim, document: NewDocument, report: Report) -> Committed:
+    def _ingest(self, claim: Claim, document: NewDocument, submission: Submission, report: Report) -> Committed:
         report(Progress("Extracting text", 0, 2, f"Reading {document.filename}"))
-        document, sections = self._read(document, claim.submission)
+        document, sections = self._read(document, submission)
         text = index_text(sections, document.title, self.embedder, report)
         total = len(text.chunks)
         if total == 0:

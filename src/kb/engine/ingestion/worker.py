@@ -6,10 +6,14 @@ claim takes the job with a higher attempt number. A worker that was only stopped
 find its claim gone: every write it makes names its attempt and is refused with `ClaimLost`. Since the document
 and the job's completion are one transaction, exactly one attempt ever becomes visible.
 
+Jobs run in two lanes, each with a thread of its own: a note, which somebody waits for, never stands behind a file
+that takes an hour. Within a lane they run one after the other, in the order in which they came.
+
 Invariants:
-1. Nothing is written to the store for a document but by `commit_document` and `commit_duplicate`.
+1. Nothing is written to the store for a document but by `commit_document`, `commit_duplicate` and `replace_text`.
 2. A cancelled job has lost its claim, so it can no longer commit; the heartbeat notices within a second.
 3. Errors that the submitter must mend end the job; others (the disk, the model, a bug) are tried again.
+4. A worker that is told to stop gives back what it cannot finish soon, and that attempt does not count.
 
 Tried and dropped: writing progress at each step (a disk flush each time, for jobs that take 10 ms).
 """
@@ -20,45 +24,47 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
+from kb.engine.caller import Caller, acting_for
 from kb.engine.errors import KbError, StorageFull, Unavailable, code_of
 from kb.engine.ingestion.pipeline import Pipeline
-from kb.engine.model import Claim, JobError, Progress
-from kb.engine.ports import ClaimLost, Store
+from kb.engine.ingestion.reindexing import reindex
+from kb.engine.model import Claim, JobError, Lane, Progress, ReindexSubmission
+from kb.engine.ports import ClaimLost
+from kb.logs import log_context
 
 log = logging.getLogger(__name__)
 
 # A dead worker's job is taken over this long after its last heartbeat. It bears a machine that stalls.
 LEASE = timedelta(seconds=15)
 HEARTBEAT = timedelta(seconds=1)
-KEEP_FINISHED_JOBS = timedelta(days=30)
-FORGET_EVERY = timedelta(hours=1)
 # The first retry comes soon, since most trouble passes; each later one waits four times as long.
 FIRST_RETRY = timedelta(seconds=1)
+# How long a job may go on when the worker is told to stop. Most are done by then.
+FINISH_WITHIN_SECONDS = 5.0
+
+
+class Stopping(Exception):
+    """The worker has to stop, and the job would take longer than it can wait."""
 
 
 class Worker:
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(self, pipeline: Pipeline, lane: Lane, stopping: threading.Event) -> None:
         self._pipeline = pipeline
         self._store = pipeline.store
         self._clock = pipeline.clock
+        self._lane = lane
+        self._stopping = stopping
 
-    def work_until(self, stopping: threading.Event, wait: Callable[[], None]) -> None:
-        """Do jobs as they come; `wait` is called when there are none, and returns when it is worth looking."""
-        forget_at = self._clock()
-        while not stopping.is_set():
+    def work(self, wait: Callable[[], None]) -> None:
+        """Do jobs as they come, until told to stop; `wait` is called when there are none, and returns when it is
+        worth looking."""
+        while not self._stopping.is_set():
             try:
-                if self._clock() >= forget_at:
-                    self.forget_old_jobs()
-                    forget_at = self._clock() + FORGET_EVERY
                 if not self.work_once():
                     wait()
             except (Unavailable, StorageFull):
                 log.exception("The store cannot be reached; trying again.")
                 wait()
-
-    def forget_old_jobs(self) -> None:
-        originals = self._store.delete_finished_jobs(finished_before=self._clock() - KEEP_FINISHED_JOBS)
-        self._pipeline.originals.release(originals, self._store.is_original_in_use)
 
     def work_once(self) -> bool:
         """Do the next job, if there is one and the model to do it with; tell whether there was."""
@@ -66,18 +72,34 @@ class Worker:
             # A job taken now would only use up its attempts.
             return False
         now = self._clock()
-        claim = self._store.claim_job(now=now, lease_until=now + LEASE)
+        claim = self._store.claim_job(self._lane, now=now, lease_until=now + LEASE)
         if claim is None:
             return False
+        with log_context(job_id=claim.job_id):
+            self._attempt(claim)
+        return True
+
+    def _attempt(self, claim: Claim) -> None:
         try:
-            with _heartbeat(self._store, claim, self._clock) as report:
-                committed = self._pipeline.run(claim, report)
-            log.info("Job %d became document %d.", claim.job_id, committed.document_id)
+            with acting_for(Caller(claim.submitted_by)), self._heartbeat(claim) as report:
+                self._run(claim, report)
         except ClaimLost as lost:
             log.info("%s", lost)
+        except Stopping:
+            log.info("Job %d is left for the next worker.", claim.job_id)
+            with _claim_may_be_lost(claim):
+                self._store.release_claim(claim, now=self._clock())
         except Exception as error:  # noqa: BLE001 - whatever a job does, the worker goes on to the next
             self._give_back(claim, error)
-        return True
+
+    def _run(self, claim: Claim, report: Callable[[Progress], None]) -> None:
+        pipeline = self._pipeline
+        if isinstance(claim.work, ReindexSubmission):
+            reindex(self._store, pipeline.originals, pipeline.embedder, claim, claim.work.source, report, self._clock)
+            log.info("Job %d has indexed all documents anew.", claim.job_id)
+        else:
+            committed = pipeline.run(claim, claim.work, report)
+            log.info("Job %d became document %d.", claim.job_id, committed.document_id)
 
     def _give_back(self, claim: Claim, error: Exception) -> None:
         now = self._clock()
@@ -92,40 +114,53 @@ class Worker:
             log.info("Job %d failed: %s", claim.job_id, error.message)
             reason = JobError(code_of(error), error.message)
             retry_at = None
-        try:
+        with _claim_may_be_lost(claim):
             self._store.fail_job(claim, reason, retry_at=retry_at, now=now)
-        except (ClaimLost, Unavailable, StorageFull) as lost:
-            # The lease runs out, and the job is taken up again.
-            log.warning("The end of job %d could not be noted: %s", claim.job_id, lost)
+
+    @contextmanager
+    def _heartbeat(self, claim: Claim) -> Iterator[Callable[[Progress], None]]:
+        """Renew the claim, with the latest progress, every second while the block runs."""
+        done = threading.Event()
+        lost = threading.Event()
+        must_stop = threading.Event()
+        latest = Progress("Starting", 0, 1, "")
+
+        def beat() -> None:
+            seconds_of_grace = FINISH_WITHIN_SECONDS
+            while not done.wait(HEARTBEAT.total_seconds()):
+                try:
+                    self._store.renew_claim(claim, latest, lease_until=self._clock() + LEASE)
+                except ClaimLost:
+                    lost.set()
+                    return
+                except (Unavailable, StorageFull):
+                    log.warning("The claim on job %d could not be renewed; trying again.", claim.job_id)
+                if self._stopping.is_set():
+                    seconds_of_grace -= HEARTBEAT.total_seconds()
+                    if seconds_of_grace <= 0:
+                        must_stop.set()
+
+        def report(progress: Progress) -> None:
+            nonlocal latest
+            latest = progress
+            if lost.is_set():
+                raise ClaimLost(f"Job {claim.job_id} was cancelled or taken over.")
+            if must_stop.is_set():
+                raise Stopping
+
+        thread = threading.Thread(target=beat, name=f"heartbeat-{claim.job_id}", daemon=True)
+        thread.start()
+        try:
+            yield report
+        finally:
+            done.set()
+            thread.join()
 
 
 @contextmanager
-def _heartbeat(store: Store, claim: Claim, clock: Callable[[], datetime]) -> Iterator[Callable[[Progress], None]]:
-    """Renew the claim, with the latest progress, every second while the block runs."""
-    done = threading.Event()
-    lost = threading.Event()
-    latest = Progress("Starting", 0, 1, "")
-
-    def beat() -> None:
-        while not done.wait(HEARTBEAT.total_seconds()):
-            try:
-                store.renew_claim(claim, latest, lease_until=clock() + LEASE)
-            except ClaimLost:
-                lost.set()
-                return
-            except (Unavailable, StorageFull):
-                log.warning("The claim on job %d could not be renewed; trying again.", claim.job_id)
-
-    def report(progress: Progress) -> None:
-        nonlocal latest
-        latest = progress
-        if lost.is_set():
-            raise ClaimLost(f"Job {claim.job_id} was cancelled or taken over.")
-
-    thread = threading.Thread(target=beat, name=f"heartbeat-{claim.job_id}", daemon=True)
-    thread.start()
+def _claim_may_be_lost(claim: Claim) -> Iterator[None]:
     try:
-        yield report
-    finally:
-        done.set()
-        thread.join()
+        yield
+    except (ClaimLost, Unavailable, StorageFull) as lost:
+        # The lease runs out, and the job is taken up again.
+        log.warning("The end of job %d could not be noted: %s", claim.job_id, lost)

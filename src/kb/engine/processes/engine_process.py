@@ -23,7 +23,7 @@ def serve_engine(
 ) -> None:
     """Serve until told to stop (SIGINT, SIGTERM), then finish what is under way. `on_listening` gets the URL.
 
-    Before anything is changed, raises `CannotStart` if the port and `Unavailable` if the data directory is taken.
+    Before anything is changed, raises `CannotStart` if the port and `Conflict` if the data directory is taken.
     """
     with listen(host, port, "KB_PORT") as listener, open_engine(options) as engine:
         url = url_of(listener)
@@ -35,11 +35,12 @@ def serve_engine(
                     engine,
                     wake_worker=worker.nudge,
                     list_issues=lambda: [] if worker.is_alive else ["The worker is not running."],
+                    is_stopping=lambda: server.should_exit,
                 ),
                 access,
             )
-            config = configure_server(app, shutdown_within_seconds=SHUTDOWN_WITHIN_SECONDS)
+            server = uvicorn.Server(configure_server(app, shutdown_within_seconds=SHUTDOWN_WITHIN_SECONDS))
             on_listening(url)
-            uvicorn.Server(config).run(sockets=[listener])
+            server.run(sockets=[listener])
         finally:
             worker.stop()

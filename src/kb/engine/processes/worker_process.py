@@ -4,11 +4,14 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import asdict
 from pathlib import Path
 
 from kb.child import STOP_WITHIN_SECONDS, Child, listen_to_parent, read_options
+from kb.engine.ingestion.upkeep import keep_up
 from kb.engine.ingestion.worker import Worker
+from kb.engine.model import Lane
 from kb.engine.wiring import EngineOptions, open_parts
 from kb.logs import log_to_stderr
 
@@ -18,15 +21,36 @@ LOOK_EVERY_SECONDS = 0.5
 NICENESS = 5
 
 
-def run_worker(options: EngineOptions, stopping: threading.Event, woken: threading.Event) -> None:
-    """Work until `stopping` is set; `woken` says that there may be work."""
+class Nudges:
+    """Wakes each lane that waits for work: there may be some for any of them."""
 
-    def wait() -> None:
-        woken.wait(LOOK_EVERY_SECONDS)
-        woken.clear()
+    def __init__(self) -> None:
+        self._woken = {lane: threading.Event() for lane in Lane}
 
-    with open_parts(options) as parts:
-        Worker(parts.pipeline).work_until(stopping, wait)
+    def wake_all(self) -> None:
+        for woken in self._woken.values():
+            woken.set()
+
+    def wait(self, lane: Lane) -> None:
+        self._woken[lane].wait(LOOK_EVERY_SECONDS)
+        self._woken[lane].clear()
+
+
+def run_worker(options: EngineOptions, stopping: threading.Event, nudges: Nudges) -> None:
+    """Work until `stopping` is set; then finish or give back what is under way."""
+
+    def work_in(lane: Lane) -> None:
+        Worker(parts.pipeline, lane, stopping).work(lambda: nudges.wait(lane))
+
+    with open_parts(options) as parts, ThreadPoolExecutor() as threads:
+        running = [threads.submit(work_in, lane) for lane in Lane]
+        running.append(threads.submit(keep_up, parts.store, parts.originals, parts.clock, stopping))
+        wait(running, return_when=FIRST_EXCEPTION)
+        # One that failed for a reason nobody foresaw takes the others with it: the engine starts another worker.
+        stopping.set()
+        nudges.wake_all()
+        for one in running:
+            one.result()
 
 
 def start_worker(options: EngineOptions) -> Child:
@@ -34,7 +58,6 @@ def start_worker(options: EngineOptions) -> Child:
 
 
 def main() -> None:
-    log_to_stderr("worker")
     # Ctrl-C goes to every process of the terminal; the engine decides when its worker stops.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(NICENESS)
@@ -44,19 +67,21 @@ def main() -> None:
         model_folder=Path(told["model_folder"]),
         graph_dir=Path(told["graph_dir"]),
         max_file_bytes=told["max_file_bytes"],
+        log_format=told["log_format"],
         threads=told["threads"],
     )
-    stopping, woken = threading.Event(), threading.Event()
+    log_to_stderr("worker", options.log_format)
+    stopping, nudges = threading.Event(), Nudges()
 
     def stop() -> None:
         stopping.set()
-        woken.set()
+        nudges.wake_all()
         # The job under way may be finished, but a worker without an engine does not stay for it.
         time.sleep(STOP_WITHIN_SECONDS)
         os._exit(1)
 
-    listen_to_parent(on_nudge=woken.set, on_end=stop)
-    run_worker(options, stopping, woken)
+    listen_to_parent(on_nudge=nudges.wake_all, on_end=stop)
+    run_worker(options, stopping, nudges)
 
 
 if __name__ == "__main__":

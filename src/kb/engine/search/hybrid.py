@@ -7,7 +7,8 @@ Both methods look under the same scope before they take their best, so a rare ta
 candidate gets both scores (a chunk that only its words brought up still has a vector), since comparing a
 known score with a guessed one is what makes fusion go wrong.
 
-While the model loads, or if it fails, hybrid search goes on with keywords alone and says `degraded`.
+While the model loads, if it fails, and while the vectors of a new model are being made, hybrid search goes on with
+keywords alone and says `degraded`.
 What was tried and dropped (rank fusion, dense feedback, phrase and prefix boosts) stands in
 `docs/design/search.md`.
 """
@@ -81,7 +82,7 @@ class SearchOutcome:
 def search(store: Store, embedder: Embedder, request: SearchRequest) -> SearchOutcome:
     query = parse_query(request.query)
     scope = replace(request.scope, required=query.required, excluded=query.excluded)
-    vector, is_degraded = _embed(embedder, query, request.mode)
+    vector, is_degraded = _embed(store, embedder, query, request.mode)
     vector_weight = weigh_vectors(embedder.token_spans(query.meaning)) if vector is not None else 0.0
     words = () if request.mode is Mode.VECTOR else query.words
     for limit in (CANDIDATES, *WIDER):
@@ -119,13 +120,16 @@ def _load_hits(store: Store, page: Sequence[Candidate], query: ParsedQuery, best
     ]
 
 
-def _embed(embedder: Embedder, query: ParsedQuery, mode: Mode) -> tuple[Vector | None, bool]:
+def _embed(store: Store, embedder: Embedder, query: ParsedQuery, mode: Mode) -> tuple[Vector | None, bool]:
     """The query's vector if this search wants one, and whether a hybrid search has to do without."""
     if mode is Mode.KEYWORD:
         return None, False
+    has_vectors = store.has_whole_vectors()
     if mode is Mode.VECTOR:
+        if not has_vectors:
+            raise Unavailable("Vectors of the new model are still being made. Until then, search by keyword.")
         return embedder.embed_query(query.meaning), False
-    if not embedder.is_ready:
+    if not has_vectors or not embedder.is_ready:
         return None, True
     try:
         return embedder.embed_query(query.meaning), False

@@ -1,14 +1,30 @@
 """The front door of storage: a place where documents live, chosen by the wiring."""
 
+from datetime import datetime
 from pathlib import Path
 
+from kb.engine.originals import Originals
 from kb.engine.ports import Store
+from kb.engine.storage.sqlite.migrations import upgrade
 from kb.engine.storage.sqlite.store import SqliteStore
 
 
 def open_store(data_dir: Path, *, model_fingerprint: str) -> Store:
-    """Open the base in `data_dir`, made or migrated as needed. Close it when done.
+    """Open the base in `data_dir`; where there is none, it is made. Close it when done.
 
-    Only vectors of `model_fingerprint` take part in search.
+    Only vectors of `model_fingerprint` take part in search. Raises `Unavailable` for an older base: that has to be
+    upgraded first.
     """
-    return SqliteStore(data_dir / "kb.sqlite", model_fingerprint=model_fingerprint)
+    return SqliteStore(_base_in(data_dir), model_fingerprint=model_fingerprint)
+
+
+def upgrade_base(data_dir: Path, originals: Originals, *, now: datetime) -> None:
+    """Bring the base in `data_dir`, also that of a kb v2, up to date; only for an engine that is alone there.
+
+    The old one is kept beside it. Raises `Unavailable` or `StorageFull` if that fails, and the base is as it was.
+    """
+    upgrade(_base_in(data_dir), originals, now=now)
+
+
+def _base_in(data_dir: Path) -> Path:
+    return data_dir / "kb.sqlite"

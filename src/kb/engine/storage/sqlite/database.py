@@ -12,17 +12,34 @@ crash of the process.
 import queue
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import apsw
 
-from kb.engine.errors import StorageFull, Unavailable
+from kb.engine.errors import KbError, StorageFull, Unavailable
 
 # A writer waits at most this long for another process to finish its transaction.
 BUSY_TIMEOUT_MS = 10_000
 # More readers than cores only add page caches; requests beyond that wait a moment.
 MAX_READERS = 8
+# 4 KB pages would waste a quarter of the file on 1,536-byte vectors.
+PAGE_BYTES = 8192
+
+
+# What keeps the disk from taking or giving anything, and what to do about it.
+DISK_TROUBLE: dict[type[apsw.Error], KbError] = {
+    apsw.FullError: StorageFull("The disk is full. Free some space and try again."),
+    apsw.IOError: Unavailable("The base cannot be read or written. Check the disk it lies on."),
+    apsw.CantOpenError: Unavailable("The base cannot be opened. Check the disk it lies on."),
+    apsw.ReadOnlyError: Unavailable("The base cannot be written. Check who may write it, and the disk it lies on."),
+    apsw.CorruptError: Unavailable("The base's file is damaged. Restore it from a backup."),
+    apsw.NotADBError: Unavailable("The base's file is damaged. Restore it from a backup."),
+}
+
+
+def _trouble_of(error: BaseException) -> KbError | None:
+    return next((trouble for kind, trouble in DISK_TROUBLE.items() if isinstance(error, kind)), None)
 
 
 @contextmanager
@@ -30,14 +47,21 @@ def translated_errors() -> Iterator[None]:
     """Turn the driver's exceptions into errors a caller can act on."""
     try:
         yield
-    except apsw.FullError as error:
-        raise StorageFull("The disk is full. Free some space and try again.") from error
     except (apsw.BusyError, apsw.LockedError) as error:
         raise Unavailable("The base is busy with another write. Try again shortly.") from error
-    except (apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError) as error:
-        raise Unavailable("The base cannot be read or written. Check the disk it lies on.") from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise Unavailable("The base's file is damaged. Restore it from a backup.") from error
+    except tuple(DISK_TROUBLE) as error:
+        trouble = _trouble_of(error)
+        assert trouble is not None  # noqa: S101 - it is one of them
+        raise type(trouble)(trouble.message) from error
+
+
+@contextmanager
+def open_untouched(path: Path) -> Iterator[apsw.Connection]:
+    """A connection to a base that is there, which by opening and closing it changes neither its file nor its log."""
+    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        yield connection
 
 
 class Database:
@@ -45,6 +69,8 @@ class Database:
         """`prepare` is given each connection that is opened, to add what SQL needs from Python."""
         self._path = path
         self._prepare = prepare
+        self.trouble: str | None = None
+        """Why the last write did not work, if the disk was to blame."""
         self._write_lock = threading.Lock()
         self._idle_readers: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
         self._reader_permits = threading.BoundedSemaphore(MAX_READERS)
@@ -54,8 +80,7 @@ class Database:
     def _connect(self) -> apsw.Connection:
         connection = apsw.Connection(str(self._path))
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-        # 4 KB pages would waste a quarter of the file on 1,536-byte vectors.
-        connection.pragma("page_size", 8192)
+        connection.pragma("page_size", PAGE_BYTES)
         connection.pragma("journal_mode", "wal")
         connection.pragma("synchronous", "full")
         connection.pragma("foreign_keys", "on")
@@ -72,7 +97,11 @@ class Database:
             try:
                 yield self._writer
                 self._writer.execute("COMMIT")
-            except BaseException:
+                self.trouble = None
+            except BaseException as error:
+                trouble = _trouble_of(error)
+                if trouble is not None:
+                    self.trouble = trouble.message
                 # A failed COMMIT (full disk) may have rolled back already.
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")

@@ -1,8 +1,7 @@
 """Documents, their chunks, words and vectors in SQLite: written together or not at all."""
 
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -10,6 +9,7 @@ import apsw
 
 from kb.engine.errors import NotANote
 from kb.engine.model import (
+    Action,
     Cleared,
     DeletedDocument,
     Direction,
@@ -21,30 +21,27 @@ from kb.engine.model import (
     IndexedText,
     Metadata,
     NewDocument,
-    NoteRevision,
+    NoteContent,
     Page,
     Ref,
 )
+from kb.engine.storage.sqlite.chunks import delete_chunks, insert_chunks, spaced_or_none
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.index_log import log_change
+from kb.engine.storage.sqlite.journal import record_change, record_clearing, record_document
+from kb.engine.storage.sqlite.revisions import begin_revision, end_revision
 from kb.engine.storage.sqlite.rows import (
     CHUNK_COLUMNS,
     document_id_of,
     load_document,
     load_documents,
     load_unchanged_document,
-    mark_changed,
     to_chunk,
     to_json,
     to_text,
 )
 from kb.engine.storage.sqlite.scope import condition_on_properties
 from kb.engine.storage.sqlite.tags import add_tags, replace_all_tags
-from kb.engine.words import space_out
-
-# Taking words out of the full-text index for good costs 1.8 ms a chunk, marking them as deleted 0.03 ms. Beyond this
-# many they are only marked, and gone when FTS5 next merges that part of its index.
-MAX_SECURELY_DELETED_CHUNKS = 50
 
 RECENCY = "COALESCE(updated_at, created_at)"
 
@@ -88,7 +85,7 @@ class DocumentRows:
     def replace_note(
         self,
         ref: Ref,
-        revision: NoteRevision,
+        revision: NoteContent,
         text: IndexedText,
         *,
         expected_version: int | None,
@@ -98,6 +95,9 @@ class DocumentRows:
             note = load_unchanged_document(db, ref, expected_version)
             if note.doc_type != "note":
                 raise NotANote(f"Document {note.id} is not a note; only notes can be rewritten in place.")
+            is_new_revision = (revision.content_hash, revision.title) != (note.content_hash, note.title)
+            if is_new_revision:
+                end_revision(db, note.id)
             delete_chunks(db, note.id)
             db.execute(
                 "UPDATE documents SET title = ?, search_title = ?, title_is_given = ?, filename = ?, note_text = ?, "
@@ -116,7 +116,9 @@ class DocumentRows:
             if revision.tags is not None:
                 replace_all_tags(db, note.id, revision.tags)
             insert_chunks(db, note.id, text)
-            mark_changed(db, note.id, now)
+            changed = record_change(db, note.id, now)
+            if is_new_revision:
+                begin_revision(db, changed, now)
             return _load_detail(db, note.id, None, 0)
 
     def update_document(
@@ -136,21 +138,27 @@ class DocumentRows:
             is_same_metadata = to_json(new_metadata, sort_keys=True) == to_json(document.metadata, sort_keys=True)
             if new_title == document.title and is_same_metadata:
                 return document
+            is_new_revision = new_title != document.title and document.doc_type == "note"
+            if is_new_revision:
+                end_revision(db, document.id)
             if new_title != document.title:
                 db.execute(
                     "UPDATE documents SET title = ?, search_title = ?, title_is_given = 1 WHERE id = ?",
                     (new_title, spaced_or_none(new_title), document.id),
                 )
             db.execute("UPDATE documents SET metadata = ? WHERE id = ?", (to_json(new_metadata), document.id))
-            mark_changed(db, document.id, now)
-            return load_document(db, document.id)
+            changed = record_change(db, document.id, now)
+            if is_new_revision:
+                begin_revision(db, changed, now)
+            return changed
 
-    def delete_document(self, ref: Ref, *, expected_version: int | None) -> DeletedDocument:
+    def delete_document(self, ref: Ref, *, expected_version: int | None, now: datetime) -> DeletedDocument:
         with self._database.write() as db:
             document = load_unchanged_document(db, ref, expected_version)
             delete_chunks(db, document.id)
             replace_all_tags(db, document.id, ())
             db.execute("DELETE FROM documents WHERE id = ?", (document.id,))
+            record_document(db, Action.DOCUMENT_DELETED, document, now)
             return DeletedDocument(document.id, document.title, document.chunk_count, document.original)
 
     def delete_everything(self, *, now: datetime) -> Cleared:
@@ -161,9 +169,10 @@ class DocumentRows:
             # The index is emptied at once. The triggers that would empty it chunk by chunk find no document any more.
             db.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('delete-all')")
             db.pragma("defer_foreign_keys", "on")
-            for table in ("document_tags", "documents", "embeddings", "chunks", "tags"):
+            for table in ("note_revisions", "document_tags", "documents", "embeddings", "chunks", "tags"):
                 db.execute(f"DELETE FROM {table}")
             log_change(db, None)
+            record_clearing(db, now)
             db.execute("UPDATE jobs SET payload = NULL, original = NULL")
             db.execute(
                 "UPDATE jobs SET status = 'cancelled', lease_until = NULL, finished_at = ? "
@@ -244,6 +253,10 @@ def insert_document(db: apsw.Connection, new: NewDocument, text: IndexedText, no
     document_id = DocumentId(db.last_insert_rowid())
     add_tags(db, document_id, new.tags)
     insert_chunks(db, document_id, text)
+    added = load_document(db, document_id)
+    record_document(db, Action.DOCUMENT_ADDED, added, now)
+    if new.note_text is not None:
+        begin_revision(db, added, now)
     return document_id
 
 
@@ -258,6 +271,7 @@ def overwrite_document(
     metadata = {**old.metadata, **new.metadata}
     if old.title_is_given and not new.title_is_given:
         new = replace(new, title=old.title, title_is_given=True)
+    end_revision(db, document_id)
     delete_chunks(db, document_id)
     db.execute(
         "UPDATE documents SET doc_type = ?, format = ?, title = ?, search_title = ?, title_is_given = ?, "
@@ -267,7 +281,9 @@ def overwrite_document(
     )
     add_tags(db, document_id, new.tags)
     insert_chunks(db, document_id, text)
-    mark_changed(db, document_id, now)
+    changed = record_change(db, document_id, now)
+    if new.note_text is not None:
+        begin_revision(db, changed, now)
 
 
 def _content_values(new: NewDocument) -> Sequence[str | int | None]:
@@ -284,54 +300,3 @@ def _content_values(new: NewDocument) -> Sequence[str | int | None]:
         new.original,
         new.note_text,
     )
-
-
-def insert_chunks(db: apsw.Connection, document_id: DocumentId, text: IndexedText) -> None:
-    for ordinal, chunk in enumerate(text.chunks):
-        passage = chunk.passage
-        db.execute(
-            "INSERT INTO chunks (uuid, document_id, ordinal, text, search_text, heading, search_heading, page_num) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                uuid.uuid4().bytes,
-                document_id,
-                ordinal,
-                passage.text,
-                spaced_or_none(passage.text),
-                passage.heading,
-                spaced_or_none(passage.heading),
-                passage.page_num,
-            ),
-        )
-        db.execute(
-            "INSERT INTO embeddings (chunk_id, vector, model) VALUES (?, ?, ?)",
-            (db.last_insert_rowid(), chunk.vector.astype("<f4").tobytes(), text.model_fingerprint),
-        )
-    db.execute("UPDATE documents SET chunk_count = ? WHERE id = ?", (len(text.chunks), document_id))
-    log_change(db, document_id)
-
-
-def delete_chunks(db: apsw.Connection, document_id: DocumentId) -> None:
-    count: int = db.execute("SELECT chunk_count FROM documents WHERE id = ?", (document_id,)).get
-    with _secure_delete_up_to(db, count):
-        db.execute("DELETE FROM chunks WHERE document_id = ?", (document_id,))
-    log_change(db, document_id)
-
-
-@contextmanager
-def _secure_delete_up_to(db: apsw.Connection, count: int) -> Iterator[None]:
-    """Do without FTS5's secure-delete for many chunks at once."""
-    is_too_dear = count > MAX_SECURELY_DELETED_CHUNKS
-    if is_too_dear:
-        db.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('secure-delete', 0)")
-    yield
-    if is_too_dear:
-        db.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('secure-delete', 1)")
-
-
-def spaced_or_none(text: str | None) -> str | None:
-    """The text as it must be indexed, or None where that is the text itself: most text is stored once."""
-    if text is None:
-        return None
-    spaced = space_out(text)
-    return None if spaced == text else spaced

@@ -93,10 +93,6 @@ def load_unchanged_document(db: apsw.Connection, ref: Ref, expected_version: int
     return document
 
 
-def mark_changed(db: apsw.Connection, document_id: DocumentId, now: datetime) -> None:
-    db.execute("UPDATE documents SET version = version + 1, updated_at = ? WHERE id = ?", (to_text(now), document_id))
-
-
 def to_document(row: Sequence[Any], tags: Iterable[str]) -> Document:
     return Document(
         id=DocumentId(row[0]),

@@ -3,8 +3,12 @@
 The work is done by the parts it is composed of, one a subject, which share one `Database`:
 
 - `documents`: documents with their chunks, words and vectors
-- `tags`, `jobs`
+- `revisions`: what notes said before; `tags`
+- `jobs`: the queue; `claims`: what workers do with it; `reindexing`: work that goes through all documents
+- `journal`: what happened, for the audit log and for those who watch
+- `portable`: whole documents on their way from base to base
 - `matching`: finding chunks by word and by vector; `spelling`: words that were meant
+- `integrity`: checking that all of it is still what was written
 
 Each public method is one transaction. The invariants that the parts keep together:
 
@@ -14,16 +18,26 @@ Each public method is one transaction. The invariants that the parts keep togeth
 4. A job is completed in the transaction that writes its document.
 """
 
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
 
+from kb.engine.errors import KbError
 from kb.engine.model import Statistics
+from kb.engine.storage.sqlite.checksums import register_checksum
+from kb.engine.storage.sqlite.claims import ClaimRows
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.documents import RECENCY, DocumentRows
+from kb.engine.storage.sqlite.integrity import IntegrityRows
 from kb.engine.storage.sqlite.jobs import JobRows
+from kb.engine.storage.sqlite.journal import JournalRows
 from kb.engine.storage.sqlite.matching import MatchingRows, register_query_description
-from kb.engine.storage.sqlite.migrations import migrate
+from kb.engine.storage.sqlite.migrations import create_schema, refuse_old_base
+from kb.engine.storage.sqlite.portable import PortableRows
+from kb.engine.storage.sqlite.reindexing import ReindexingRows
+from kb.engine.storage.sqlite.revisions import RevisionRows
 from kb.engine.storage.sqlite.rows import fetch_all, to_datetime
 from kb.engine.storage.sqlite.spelling import SpellingRows
 from kb.engine.storage.sqlite.tags import TagRows
@@ -31,29 +45,48 @@ from kb.engine.storage.sqlite.vectors import VectorIndex
 from kb.engine.words import fold
 
 
-class SqliteStore(DocumentRows, TagRows, JobRows, MatchingRows, SpellingRows):
+class SqliteStore(
+    DocumentRows,
+    RevisionRows,
+    TagRows,
+    JobRows,
+    ClaimRows,
+    ReindexingRows,
+    PortableRows,
+    JournalRows,
+    MatchingRows,
+    SpellingRows,
+    IntegrityRows,
+):
     def __init__(self, path: Path, *, model_fingerprint: str) -> None:
         self._path = path
         self._model_fingerprint = model_fingerprint
+        refuse_old_base(path)
         self._database = Database(path, prepare=_add_functions)
         self._vectors = VectorIndex(model_fingerprint)
-        self._schema_version = migrate(self._database)
+        self._schema_version = create_schema(self._database)
 
     def close(self) -> None:
         self._database.close()
 
+    def find_trouble(self) -> str | None:
+        if self._database.trouble is not None:
+            with suppress(KbError), self._database.write() as db:
+                # Only what changes something is really written.
+                db.execute("INSERT OR REPLACE INTO meta VALUES ('written_at', ?)", (str(time.time_ns()),))
+        return self._database.trouble
+
     def read_statistics(self) -> Statistics:
         with self._database.read() as db:
             by_type = dict(fetch_all(db, "SELECT doc_type, count(*) FROM documents GROUP BY doc_type"))
-            by_model = dict(fetch_all(db, "SELECT model, count(*) FROM embeddings GROUP BY model"))
-            chunks = db.execute("SELECT COALESCE(sum(chunk_count), 0) FROM documents").get
+            by_model = dict(fetch_all(db, "SELECT vector_model, sum(chunk_count) FROM documents GROUP BY vector_model"))
             size_bytes = db.execute("SELECT COALESCE(sum(size_bytes), 0) FROM documents").get
             last_changed = db.execute(f"SELECT max({RECENCY}) FROM documents").get
         usable = by_model.pop(self._model_fingerprint, 0)
         return Statistics(
             schema_version=self._schema_version,
             documents_by_type=by_type,
-            chunks=chunks,
+            chunks=usable + sum(by_model.values()),
             vectors=usable,
             stale_vectors=sum(by_model.values()),
             size_bytes=size_bytes,
@@ -63,5 +96,6 @@ class SqliteStore(DocumentRows, TagRows, JobRows, MatchingRows, SpellingRows):
 
 def _add_functions(connection: apsw.Connection) -> None:
     register_query_description(connection)
+    register_checksum(connection)
     # SQLite's own lower() knows ASCII only.
     connection.create_scalar_function("fold", lambda *text: fold(str(text[0])), 1, deterministic=True)

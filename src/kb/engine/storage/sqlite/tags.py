@@ -7,7 +7,8 @@ import apsw
 
 from kb.engine.model import Document, DocumentId, Ref, TagCount
 from kb.engine.storage.sqlite.database import Database
-from kb.engine.storage.sqlite.rows import load_document, load_unchanged_document, mark_changed
+from kb.engine.storage.sqlite.journal import record_change
+from kb.engine.storage.sqlite.rows import load_unchanged_document
 
 
 class TagRows:
@@ -47,8 +48,7 @@ def _save_tags(db: apsw.Connection, document: Document, tags: Iterable[str], now
     if wanted == document.tags:
         return document
     replace_all_tags(db, document.id, wanted)
-    mark_changed(db, document.id, now)
-    return load_document(db, document.id)
+    return record_change(db, document.id, now)
 
 
 def replace_all_tags(db: apsw.Connection, document_id: DocumentId, tags: Iterable[str]) -> None:

@@ -34,7 +34,11 @@ Mask = npt.NDArray[np.bool_]
 DEAD_SHARE_TO_COMPACT = 0.2
 SMALLEST_CAPACITY = 1_024
 
-EMBEDDINGS_OF_MODEL = "FROM embeddings JOIN chunks ON chunks.id = embeddings.chunk_id WHERE embeddings.model = ?1 "
+# CROSS keeps the tables in this order, in which the vectors already lie as they are wanted: sorted by chunk.
+EMBEDDINGS_OF_MODEL = (
+    "FROM embeddings CROSS JOIN chunks ON chunks.id = chunk_id CROSS JOIN documents ON documents.id = document_id "
+    "WHERE vector_model = ?1 "
+)
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,9 @@ class VectorIndex:
 
     def _load(self, db: apsw.Connection) -> VectorRows:
         values = (self._model_fingerprint,)
-        count: int = db.execute(f"SELECT count(*) {EMBEDDINGS_OF_MODEL}", values).get
+        count: int = db.execute(
+            "SELECT COALESCE(sum(chunk_count), 0) FROM documents WHERE vector_model = ?", values
+        ).get
         if count == 0:
             return _allocate(0, dimension=0)
         sample: bytes = db.execute(f"SELECT vector {EMBEDDINGS_OF_MODEL} LIMIT 1", values).get
@@ -114,9 +120,10 @@ class VectorIndex:
     def _refresh(self, rows: VectorRows, db: apsw.Connection, document_ids: set[int]) -> VectorRows:
         found = fetch_all(
             db,
-            # The + keeps SQLite from walking through all vectors of the model.
-            "SELECT chunks.id, document_id, ordinal, vector FROM chunks JOIN embeddings ON chunk_id = chunks.id "
-            "WHERE document_id IN (SELECT value FROM json_each(?2)) AND +model = ?1 ORDER BY chunks.id",
+            # The + keeps SQLite from walking through all documents of the model.
+            "SELECT chunks.id, document_id, ordinal, vector FROM documents "
+            "JOIN chunks ON chunks.document_id = documents.id JOIN embeddings ON chunk_id = chunks.id "
+            "WHERE documents.id IN (SELECT value FROM json_each(?2)) AND +vector_model = ?1 ORDER BY chunks.id",
             (self._model_fingerprint, json.dumps(sorted(document_ids))),
         )
         rows = _bury(rows, document_ids)

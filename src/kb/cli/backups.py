@@ -1,0 +1,100 @@
+"""Commands on the data directory itself: `backup`, `restore`."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kb.cli.exits import Exit
+from kb.cli.options import AsJson
+from kb.cli.programs import DataDir, ending_plainly
+
+
+def backup(
+    destination: Annotated[Path, typer.Argument(metavar="DESTINATION", help="A folder that does not exist yet.")],
+    *,
+    data_dir: DataDir = None,
+    allow_damage: Annotated[
+        bool, typer.Option("--allow-damage", help="Back up what is left of a damaged base; exit code 1 tells.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Copy everything into a new folder and check the copy. The engine may go on running."""
+    from kb.cli import render
+
+    with ending_plainly(), _refusing_plainly():
+        from kb.engine.backup import back_up
+
+        began = time.monotonic()
+        with render.progress_of_copying() as on_progress:
+            manifest = back_up(
+                _find_data_dir(data_dir),
+                destination,
+                damage_is_allowed=allow_damage,
+                now=datetime.now(UTC),
+                on_progress=on_progress,
+            )
+        if as_json:
+            render.print_json(manifest.to_json())
+        else:
+            render.show_backup(destination, manifest.to_json(), time.monotonic() - began)
+        if manifest.damage:
+            raise typer.Exit(Exit.FAILED)
+
+
+def restore(
+    source: Annotated[Path, typer.Argument(metavar="BACKUP", help="The folder that `kb backup` has written.")],
+    *,
+    data_dir: DataDir = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Put a backup in the place of everything that is there. Stop the engine before."""
+    from kb.cli import render
+
+    with ending_plainly(), _refusing_plainly():
+        from kb.engine.backup import has_base, read_manifest
+        from kb.engine.backup import restore as restore_base
+
+        manifest, folder = read_manifest(source), _find_data_dir(data_dir)
+        if has_base(folder) and not yes:
+            if not sys.stdin.isatty():
+                render.complain(render.NOBODY_TO_ASK)
+                raise typer.Exit(Exit.REFUSED)
+            if not typer.confirm(render.question_before_restoring(folder, manifest.to_json()), err=True):
+                render.complain(render.NOTHING_RESTORED)
+                raise typer.Exit(Exit.REFUSED)
+        began = time.monotonic()
+        with render.progress_of_copying() as on_progress:
+            restore_base(source, folder, now=datetime.now(UTC), on_progress=on_progress)
+        if as_json:
+            render.print_json(manifest.to_json())
+        else:
+            render.show_restored(folder, manifest.to_json(), time.monotonic() - began)
+
+
+def _find_data_dir(given: Path | None) -> Path:
+    from kb.settings import load_engine_settings
+
+    return load_engine_settings({"data_dir": given}).data_dir
+
+
+@contextmanager
+def _refusing_plainly() -> Iterator[None]:
+    """These work without an engine that would say so: what is missing is exit code 3, what is refused 4."""
+    from kb.cli import render
+    from kb.engine.errors import Conflict, NotFound
+
+    try:
+        yield
+    except (NotFound, Conflict) as error:
+        render.complain(str(error))
+        raise typer.Exit(Exit.NOT_FOUND if isinstance(error, NotFound) else Exit.REFUSED) from None
+    except KeyboardInterrupt:
+        render.complain(render.STOPPED)
+        raise typer.Exit(Exit.FAILED) from None

@@ -1,0 +1,135 @@
+"""Commands that move documents between bases: `export` and `import`."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+
+import typer
+
+from kb.cli.exits import Exit
+from kb.cli.options import AsJson, EngineUrl
+
+if TYPE_CHECKING:
+    from kb.client import EngineClient, Json
+
+STDIO = "-"
+
+
+def export_bundle(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to; `-` is standard output.")],
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    engine_url: EngineUrl = None,
+) -> None:
+    """Write all documents, with their files, vectors and history, into one bundle.
+
+    From engine to engine: kb export - | kb import - --engine-url URL
+    """
+    from kb.cli import render
+    from kb.cli.calling import call_engine
+
+    written = 0
+
+    async def export(engine: "EngineClient") -> None:
+        def count(size_bytes: int) -> None:
+            nonlocal written
+            written += size_bytes
+            show(size_bytes)
+
+        with _on_its_way():
+            await engine.export_bundle(destination, on_progress=count)
+
+    with _open_destination(file, force=force) as destination, render.progress_of_bytes(file, None) as show:
+        call_engine(engine_url, export)
+    render.show_exported(written, None if file == STDIO else file)
+
+
+def import_bundle(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A bundle; `-` is standard input.")],
+    *,
+    as_json: AsJson = False,
+    engine_url: EngineUrl = None,
+) -> None:
+    """Add the documents of a bundle that `kb export` has written.
+
+    Of a document that is already there the newer version stays, so importing twice changes nothing.
+    """
+    from kb.cli import render
+    from kb.cli.calling import call_engine
+
+    async def send(engine: "EngineClient") -> "Json":
+        with _on_its_way():
+            return await engine.import_bundle(source, on_progress=show)
+
+    with _open_source(file) as (source, size_bytes), render.progress_of_bytes(file, size_bytes) as show:
+        imported = call_engine(engine_url, send)
+    if as_json:
+        render.print_json(imported)
+    else:
+        render.show_imported(imported)
+
+
+@contextmanager
+def _open_destination(file: str, *, force: bool) -> Iterator[BinaryIO]:
+    """Where to write the bundle. A file has its name only once it is whole."""
+    from kb.cli import render
+    from kb.cli.calling import Failure, end
+
+    if file == STDIO:
+        if sys.stdout.isatty():
+            raise end(Failure(render.NOT_FOR_TERMINALS, Exit.USAGE))
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    place, partial = Path(file), Path(f"{file}.partial")
+    if place.exists() and not force:
+        raise end(Failure(render.file_exists(place), Exit.REFUSED))
+    try:
+        with partial.open("wb") as destination:
+            yield destination
+            destination.flush()
+            os.fsync(destination.fileno())
+        partial.replace(place)
+    except OSError as error:
+        raise end(Failure(render.cannot_be_moved(error), Exit.FAILED)) from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def _open_source(file: str) -> Iterator[tuple[BinaryIO, int | None]]:
+    """The bundle, and how large it is if that can be told."""
+    from kb.cli import render
+    from kb.cli.calling import Failure, end
+
+    if file == STDIO:
+        if sys.stdin.isatty():
+            raise end(Failure(render.NO_BUNDLE, Exit.USAGE))
+        yield sys.stdin.buffer, None
+        return
+    try:
+        source = Path(file).open("rb")  # noqa: SIM115  closed below, where errors are no longer about opening it
+    except OSError as error:
+        code = Exit.NOT_FOUND if isinstance(error, FileNotFoundError) else Exit.FAILED
+        raise end(Failure(render.cannot_be_read(error), code)) from None
+    with source:
+        yield source, os.fstat(source.fileno()).st_size
+
+
+@contextmanager
+def _on_its_way() -> Iterator[None]:
+    """What goes wrong between the engine's acceptance and the end of the bundle."""
+    import httpx
+
+    from kb.cli import render
+    from kb.cli.calling import Failure, end
+
+    try:
+        yield
+    except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
+        raise end(Failure(render.BROKE_OFF, Exit.FAILED)) from None
+    except OSError as error:
+        raise end(Failure(render.cannot_be_moved(error), Exit.FAILED)) from None

@@ -1,0 +1,98 @@
+"""Routes of bundles: the whole base out, and documents in."""
+
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from anyio import CapacityLimiter, fail_after, from_thread, to_thread
+from fastapi import APIRouter, Request
+from fastapi.responses import StreamingResponse
+from pydantic import NonNegativeInt
+from starlette.requests import ClientDisconnect
+
+from kb.engine import exchange
+from kb.engine.api.answers import Answer
+from kb.engine.api.parameters import EngineDep
+from kb.engine.bundle import MEDIA_TYPE
+from kb.engine.errors import InvalidRequest, UnsupportedFormat
+
+router = APIRouter(tags=["bundles"])
+
+# Long enough for a sender who gets the bundle from another engine meanwhile.
+PIECE_WITHIN_SECONDS = 120
+
+BUNDLE = {MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}}
+BUNDLE_ANSWER: dict[int | str, dict[str, Any]] = {200: {"description": "The bundle", "content": BUNDLE}}
+BUNDLE_BODY = {"requestBody": {"required": True, "content": BUNDLE}}
+
+
+class ImportAnswer(Answer):
+    documents_added: NonNegativeInt
+    documents_replaced: NonNegativeInt
+    documents_unchanged: NonNegativeInt
+    originals_added: NonNegativeInt
+    reindexing: bool
+
+
+@router.get("/export", response_class=StreamingResponse, responses=BUNDLE_ANSWER)
+def export_bundle(engine: EngineDep) -> StreamingResponse:
+    """All documents with their originals, texts, chunks, vectors, tags, metadata and revisions, as one bundle.
+
+    Its format is told in the reference page of bundles. A bundle that lacks its last member was cut off.
+    """
+    pieces = exchange.export_bundle(engine.store, engine.originals)
+    # What goes wrong before the first piece can still be told as a problem.
+    return StreamingResponse(
+        chain([next(pieces)], pieces),
+        media_type=MEDIA_TYPE,
+        headers={"Content-Disposition": 'attachment; filename="kb-bundle.tar"'},
+    )
+
+
+@router.post("/import", openapi_extra=BUNDLE_BODY)
+async def import_bundle(engine: EngineDep, request: Request) -> ImportAnswer:
+    """Add the documents of a bundle, without extracting or embedding them again.
+
+    A document that is already there stays as it is, unless the bundle has a later version of it; so a bundle can be
+    imported any number of times. If it turns out to be wrong, the documents before the wrong place stay, and the
+    problem tells how many: `documents_added`, `documents_replaced`, `documents_unchanged`, `originals_added`.
+    """
+    if request.headers.get("content-type") != MEDIA_TYPE:
+        raise UnsupportedFormat(f"Send a bundle, as {MEDIA_TYPE}.")
+    body = request.stream()
+    work = partial(
+        exchange.import_bundle,
+        engine.store,
+        engine.originals,
+        iter(lambda: from_thread.run(_next_piece, body), b""),
+        model=engine.embedder.model,
+        max_file_bytes=engine.options.max_file_bytes,
+        clock=engine.clock,
+    )
+    try:
+        # A thread of its own: it waits for the sender, and those that all requests share must not.
+        imported = await to_thread.run_sync(work, limiter=CapacityLimiter(1))
+    finally:
+        await _read_to_its_end(body)
+        engine.wake_worker()
+    return ImportAnswer.of(imported)
+
+
+async def _read_to_its_end(body: AsyncIterator[bytes]) -> None:
+    """Whoever is still sending would not read the answer."""
+    with suppress(InvalidRequest):
+        while await _next_piece(body):
+            pass
+
+
+async def _next_piece(body: AsyncIterator[bytes]) -> bytes:
+    """Empty when there are no more, also because the sender has gone."""
+    try:
+        with fail_after(PIECE_WITHIN_SECONDS):
+            return await anext(body, b"")
+    except ClientDisconnect:
+        return b""
+    except TimeoutError as error:
+        raise InvalidRequest(f"Nothing more of the bundle came within {PIECE_WITHIN_SECONDS} seconds.") from error

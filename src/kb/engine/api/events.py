@@ -1,0 +1,208 @@
+"""Server-sent events: what happens, told while it happens, whichever process does it.
+
+The store writes each event down in the transaction that it tells of; here it is only read. One task looks for new
+ones, while somebody listens, and hands each to all. A listener is never ahead of the store and misses nothing:
+
+1. It is registered before its past is read. What happens meanwhile waits in its stream, and what it has then been
+   told already is left out.
+2. Who reads too slowly, and everybody when the program stops, finds the stream ended. Whoever comes back with the
+   number of the last event goes on behind it.
+
+Tried and dropped: a look at the store by each listener, which costs as much as a hundred of them are.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Annotated, Any, NamedTuple
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from fastapi import APIRouter, Depends, Header, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+
+from kb.engine.api.answers import DocumentAnswer, JobAnswer
+from kb.engine.api.parameters import EngineDep
+from kb.engine.errors import KbError, NotFound, TooManyRequests
+from kb.engine.model import Event, EventKind
+from kb.engine.wiring import Engine
+
+log = logging.getLogger(__name__)
+router = APIRouter(tags=["events"])
+
+LOOK_EVERY_SECONDS = 0.25
+# Proxies close a connection on which nothing is said for a minute or so.
+KEEP_ALIVE_SECONDS = 15.0
+KEEP_ALIVE = b": nothing new\n\n"
+MAX_LISTENERS = 100
+# 2,000 a second are more than the store can write, and leave those who listen time to read.
+EVENTS_AT_ONCE = 500
+MAX_WAITING_EVENTS = 1_000
+RECONNECT_AFTER_MS = 1_000
+
+MISSED = "missed"
+MEDIA_TYPE = "text/event-stream"
+# The shape of each event; OpenAPI has no words for the stream of them.
+EVENT_SHAPE = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "event": {"enum": [*(kind.value for kind in EventKind), MISSED]},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+    "required": ["id", "event", "data"],
+}
+EVENT_ANSWERS: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Events, as they happen", "content": {MEDIA_TYPE: {"schema": EVENT_SHAPE}}}
+}
+
+
+class Message(NamedTuple):
+    event_id: int
+    text: bytes
+
+
+class Feed:
+    """Hands what happens in an engine to those who listen. Used by the loop that serves, and by no other thread."""
+
+    def __init__(self) -> None:
+        self._streams: set[MemoryObjectSendStream[Message]] = set()
+        self._newest = 0
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def listeners(self) -> int:
+        return len(self._streams)
+
+    @asynccontextmanager
+    async def listen(self, engine: Engine, last_event_id: int | None) -> AsyncIterator[AsyncIterator[bytes]]:
+        """What happens after that event, or from now on. Raises `TooManyRequests` if too many listen already."""
+        newest = await run_in_threadpool(engine.store.newest_event)
+        if len(self._streams) >= MAX_LISTENERS:
+            raise TooManyRequests(f"{MAX_LISTENERS} clients are listening already.")
+        told, heard = anyio.create_memory_object_stream[Message](MAX_WAITING_EVENTS)
+        with told, heard:
+            self._streams.add(told)
+            if self._task is None:
+                self._newest = newest
+                self._task = asyncio.create_task(self._watch(engine))
+            try:
+                yield _follow(engine, last_event_id, max(newest, self._newest), heard)
+            finally:
+                self._streams.discard(told)
+
+    async def _watch(self, engine: Engine) -> None:
+        """Until nobody listens, the program stops or the store fails; then every stream ends."""
+        try:
+            while self._streams and not engine.is_stopping():
+                self._newest, messages = await run_in_threadpool(_read, engine, self._newest)
+                for message in messages:
+                    self._tell(message)
+                await asyncio.sleep(LOOK_EVERY_SECONDS)
+        except KbError:
+            log.warning("The events cannot be read; whoever listens has to come back.", exc_info=True)
+        finally:
+            self._task = None
+            for stream in self._streams:
+                stream.close()
+
+    def _tell(self, message: Message) -> None:
+        for stream in self._streams:
+            try:
+                stream.send_nowait(message)
+            except anyio.WouldBlock:
+                stream.close()
+            except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+                # Its listener has not noticed yet that it is over, or is about to leave.
+                continue
+
+
+async def _follow(
+    engine: Engine, last_event_id: int | None, newest: int, live: MemoryObjectReceiveStream[Message]
+) -> AsyncIterator[bytes]:
+    """The past behind `last_event_id`, then what comes. `newest` is the event before the first that `live` has."""
+    position = newest if last_event_id is None else last_event_id
+    if last_event_id is not None and await run_in_threadpool(_is_forgotten, engine, last_event_id):
+        position = newest
+        yield _render(position, MISSED, {})
+    # Known before anything happens, so that a connection lost at once is taken up at the right place.
+    yield f"id: {position}\nretry: {RECONNECT_AFTER_MS}\n\n".encode()
+    while position < newest:
+        position, messages = await run_in_threadpool(_read, engine, position)
+        for message in messages:
+            yield message.text
+    with suppress(anyio.EndOfStream):
+        while True:
+            heard: Message | None = None
+            with anyio.move_on_after(KEEP_ALIVE_SECONDS):
+                heard = await live.receive()
+            if heard is None:
+                yield KEEP_ALIVE
+            elif heard.event_id > position:
+                yield heard.text
+
+
+def _is_forgotten(engine: Engine, event_id: int) -> bool:
+    """Whether what came after that event is no longer known, or the event is of another base."""
+    following = engine.store.list_events(after=event_id, limit=1)
+    return following[0].seq > event_id + 1 if following else engine.store.newest_event() != event_id
+
+
+def _read(engine: Engine, after: int) -> tuple[int, list[Message]]:
+    """The next events, and the number of the last; blocks."""
+    events = engine.store.list_events(after=after, limit=EVENTS_AT_ONCE)
+    return events[-1].seq if events else after, list(_describe(engine, events))
+
+
+def _describe(engine: Engine, events: Sequence[Event]) -> Iterator[Message]:
+    """Things are told as they are now, so that of several changes to one of them only the last is worth telling."""
+    latest = {(event.kind, event.document_id, event.job_id): event for event in events}
+    for event in sorted(latest.values(), key=lambda event: event.seq):
+        try:
+            answer = _look_at(engine, event)
+        except NotFound:
+            # Gone by now, and somebody will be told so: by a later event, or when finished jobs are forgotten.
+            continue
+        yield Message(event.seq, _render(event.seq, event.kind.value, answer))
+
+
+def _look_at(engine: Engine, event: Event) -> dict[str, Any]:
+    if event.job_id is not None:
+        return JobAnswer.of(engine.store.get_job(event.job_id), engine.clock()).model_dump(mode="json")
+    if event.document_id is None:
+        return {}
+    if event.kind is EventKind.DOCUMENT_DELETED:
+        return {"document_id": event.document_id, "document_uuid": str(event.document_uuid)}
+    return DocumentAnswer.of(engine.store.get_document(event.document_id)).model_dump(mode="json")
+
+
+def _render(event_id: int, kind: str, answer: dict[str, Any]) -> bytes:
+    # In ASCII, with all else escaped: some clients take U+2028 and its like for the end of a line.
+    return f"id: {event_id}\nevent: {kind}\ndata: {json.dumps(answer)}\n\n".encode()
+
+
+async def _listen(
+    request: Request,
+    engine: EngineDep,
+    last_event_id: Annotated[
+        int | None, Header(ge=0, le=2**63 - 1, description="The event behind which to go on; else from now on.")
+    ] = None,
+) -> AsyncIterator[AsyncIterator[bytes]]:
+    feed: Feed = request.app.state.feed
+    async with feed.listen(engine, last_event_id) as messages:
+        yield messages
+
+
+@router.get("/events", name="events", response_class=Response, responses=EVENT_ANSWERS)
+async def stream_events(messages: Annotated[AsyncIterator[bytes], Depends(_listen)]) -> StreamingResponse:
+    """Server-sent events, without an end: what happens to jobs and documents.
+
+    `job` carries the job, `document_added` and `document_changed` the document, `document_deleted` its `document_id`
+    and `document_uuid`; after `everything_deleted` there is none left. `missed` says that events were lost, since the
+    base keeps only the newest 10,000: look at everything anew.
+    """
+    # Told to a proxy, it passes each event on at once.
+    return StreamingResponse(messages, media_type=MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})

@@ -1,0 +1,224 @@
+"""Documents out of a base and into another, in bundles (SPEC E21), without extracting or embedding anything again."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import BinaryIO
+
+from kb.engine.bundle import (
+    IncomingOriginal,
+    begin_bundle,
+    begin_original,
+    end_bundle,
+    end_original,
+    read_bundle,
+    render_document,
+)
+from kb.engine.errors import DocumentNotFound, FileTooLarge, InvalidRequest, KbError, Unavailable
+from kb.engine.model import DocumentId, EmbeddingModel, IndexSource
+from kb.engine.model.portable import Arrival, Arrived, DocumentRecord, PortableDocument
+from kb.engine.originals import IncomingFile, Originals, translated_errors
+from kb.engine.ports import Store
+
+PIECE_BYTES = 256 * 1024
+BYTES_PER_MB = 1_048_576
+
+
+@dataclass(frozen=True)
+class Imported:
+    documents_added: int = 0
+    documents_replaced: int = 0
+    documents_unchanged: int = 0
+    originals_added: int = 0
+    reindexing: bool = False
+    """Whether some have vectors of another model, so that they are made anew in the background."""
+
+
+# out
+
+
+def export_bundle(store: Store, originals: Originals) -> Iterator[bytes]:
+    """The base as one bundle, by id. Raises `Unavailable`, in its middle too, where an original is missing or damaged.
+
+    Each document is as it was at one moment, but not all at the same one: what is deleted meanwhile may be missing,
+    what is added meanwhile is there.
+    """
+    exported: set[bytes] = set()
+    documents = 0
+    document = store.find_portable(after=DocumentId(0))
+    yield begin_bundle()
+    while document is not None:
+        name = document.record.original
+        if name is not None and bytes.fromhex(name) not in exported:
+            try:
+                # An open file can be read to its end, whoever deletes it meanwhile.
+                file = originals.path_of(name).open("rb")
+            except FileNotFoundError as error:
+                document = _read_again(store, originals, document.record, error)
+                continue
+            yield from _export_original(file, document.record, name)
+            exported.add(bytes.fromhex(name))
+        yield render_document(document)
+        documents += 1
+        document = store.find_portable(after=DocumentId(document.record.id))
+    yield end_bundle(documents=documents, originals=len(exported))
+
+
+def _read_again(
+    store: Store, originals: Originals, record: DocumentRecord, error: FileNotFoundError
+) -> PortableDocument | None:
+    """The document whose original was not there any more: as it is by now, or the next one."""
+    name = record.original or ""
+    if store.is_original_in_use(name) and not originals.path_of(name).exists():
+        raise _broken_original(record, "is missing") from error
+    return store.find_portable(after=DocumentId(record.id - 1))
+
+
+def _export_original(file: BinaryIO, record: DocumentRecord, name: str) -> Iterator[bytes]:
+    computed = hashlib.sha256()
+    with file, translated_errors():
+        size_bytes = os.fstat(file.fileno()).st_size
+        yield begin_original(name, size_bytes)
+        while piece := file.read(PIECE_BYTES):
+            computed.update(piece)
+            yield piece
+    if computed.hexdigest() != name:
+        raise _broken_original(record, "is damaged")
+    yield end_original(size_bytes)
+
+
+def _broken_original(record: DocumentRecord, what: str) -> Unavailable:
+    return Unavailable(
+        f"The original of document {record.id} ({record.filename}) {what}. "
+        "Add the file again, or delete the document, and export again."
+    )
+
+
+# in
+
+
+def import_bundle(
+    store: Store,
+    originals: Originals,
+    pieces: Iterable[bytes],
+    *,
+    model: EmbeddingModel,
+    max_file_bytes: int,
+    clock: Callable[[], datetime],
+) -> Imported:
+    """Add what the bundle holds; of a document that is already there the newer version stays.
+
+    Each document is there wholly or not at all. If the bundle turns out to be wrong, those before the wrong place stay,
+    and the error tells how many: importing the mended bundle goes on from there.
+    """
+    bringing = _Bringing(store, originals, model, max_file_bytes, clock)
+    try:
+        try:
+            for member in read_bundle(pieces):
+                if isinstance(member, IncomingOriginal):
+                    bringing.receive_original(member)
+                else:
+                    bringing.add_document(member)
+        finally:
+            bringing.discard_originals()
+            store.adopt_model(now=clock())
+    except KbError as error:
+        counts = asdict(bringing.imported)
+        done = bringing.imported.documents_added + bringing.imported.documents_replaced
+        error.message += f" The {done} documents imported before stay; import the mended bundle to go on."
+        error.details |= {name: count for name, count in counts.items() if name != "reindexing"}
+        raise
+    is_reindexing = store.count_documents_to_index(IndexSource.CHUNKS, after=DocumentId(0)) > 0
+    return replace(bringing.imported, reindexing=is_reindexing)
+
+
+class _Bringing:
+    """One import, under way."""
+
+    def __init__(
+        self,
+        store: Store,
+        originals: Originals,
+        model: EmbeddingModel,
+        max_file_bytes: int,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self.imported = Imported()
+        self._store = store
+        self._originals = originals
+        self._model = model
+        self._max_file_bytes = max_file_bytes
+        self._clock = clock
+        self._waiting: dict[str, tuple[IncomingFile, ExitStack]] = {}
+
+    def receive_original(self, original: IncomingOriginal) -> None:
+        """Put it where it waits for the documents that refer to it."""
+        if original.size_bytes > self._max_file_bytes:
+            limit_mb = self._max_file_bytes // BYTES_PER_MB
+            raise FileTooLarge(
+                f"The bundle has a file of {original.size_bytes} bytes; the largest accepted file is {limit_mb} MB "
+                "(KB_MAX_FILE_MB).",
+                max_size_mb=limit_mb,
+            )
+        if original.name in self._waiting or self._originals.path_of(original.name).exists():
+            return
+        with ExitStack() as stack:
+            incoming = stack.enter_context(self._originals.receive())
+            for piece in original.pieces:
+                incoming.write(piece)
+            incoming.finish()
+            self._waiting[original.name] = incoming, stack.pop_all()
+
+    def discard_originals(self) -> None:
+        """Those that no document has taken."""
+        for _, stack in self._waiting.values():
+            stack.close()
+
+    def add_document(self, document: PortableDocument) -> None:
+        record = document.record
+        if record.vector_model == self._model.fingerprint and document.vectors.shape[1:] != (self._model.dimension,):
+            # They would be searched together with those that are there.
+            raise InvalidRequest(f"The vectors of document {record.uuid} are not as long as those of their model.")
+        if self._is_known(record):
+            arrived = Arrived(Arrival.UNCHANGED)
+        elif record.original is None:
+            arrived = self._store.add_portable(document, now=self._clock())
+        else:
+            arrived = self._add_with_original(document, record.original)
+        if arrived.released_original is not None:
+            self._originals.release([arrived.released_original], self._store.is_original_in_use)
+        self._count(f"documents_{arrived.arrival.value}")
+
+    def _is_known(self, record: DocumentRecord) -> bool:
+        """Also decided in the transaction, where it counts; here it saves the original from being kept in vain."""
+        try:
+            return self._store.get_document(record.uuid).version >= record.version
+        except DocumentNotFound:
+            return False
+
+    def _add_with_original(self, document: PortableDocument, name: str) -> Arrived:
+        try:
+            with self._originals.locked():
+                self._keep_original(document.record, name)
+                return self._store.add_portable(document, now=self._clock())
+        finally:
+            # If it came to nothing, nobody may have a use for the file.
+            self._originals.release([name], self._store.is_original_in_use)
+
+    def _keep_original(self, record: DocumentRecord, name: str) -> None:
+        place = self._originals.path_of(name)
+        if not place.exists():
+            if name not in self._waiting:
+                raise InvalidRequest(f"The original of document {record.uuid} does not come before it.")
+            incoming, stack = self._waiting.pop(name)
+            with stack:
+                self._originals.keep(incoming, name)
+            self._count("originals_added")
+        if place.stat().st_size != record.size_bytes:
+            raise InvalidRequest(f"The original of document {record.uuid} has not the size that it tells.")
+
+    def _count(self, name: str) -> None:
+        self.imported = replace(self.imported, **{name: getattr(self.imported, name) + 1})

@@ -1,0 +1,79 @@
+"""Making the chunks of all documents anew: after a change of the model, or because somebody asks for it.
+
+Documents are done one by one, each in one transaction, and can be found by their words all the time. A job that is
+interrupted goes on behind the last document that was done. Documents added or changed meanwhile are made with the
+new model anyway, by whoever adds or changes them.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from kb.engine.errors import DocumentNotFound, Unreadable, VersionConflict
+from kb.engine.ingestion.extraction import extract
+from kb.engine.ingestion.indexing import Report, index_text
+from kb.engine.ingestion.note_text import sections_of_note
+from kb.engine.model import Claim, DocumentDetail, DocumentId, IndexSource, Progress, Section
+from kb.engine.originals import Originals
+from kb.engine.ports import Embedder, Store
+
+log = logging.getLogger(__name__)
+
+DOCUMENTS_PER_LOOK = 100
+
+
+def reindex(
+    store: Store,
+    originals: Originals,
+    embedder: Embedder,
+    claim: Claim,
+    source: IndexSource,
+    report: Report,
+    clock: Callable[[], datetime],
+) -> None:
+    """Do every document, then let searches use the new vectors: all of them from one moment on."""
+    after = claim.cursor
+    while True:
+        total = store.count_documents_to_index(source, after=after)
+        for done, document_id in enumerate(_documents_to_index(store, source, after)):
+            report(Progress("Indexing anew", done, total + 1, f"Indexing document {done + 1} of {total}"))
+            _index_anew(store, originals, embedder, claim, source, document_id)
+        if store.complete_reindex(claim, now=clock()):
+            return
+        # Whatever is left was added by a worker that still has the old model.
+        source, after = IndexSource.CHUNKS, DocumentId(0)
+
+
+def _documents_to_index(store: Store, source: IndexSource, after: DocumentId) -> Iterator[DocumentId]:
+    while document_ids := store.list_documents_to_index(source, after=after, limit=DOCUMENTS_PER_LOOK):
+        yield from document_ids
+        after = document_ids[-1]
+
+
+def _index_anew(
+    store: Store, originals: Originals, embedder: Embedder, claim: Claim, source: IndexSource, document_id: DocumentId
+) -> None:
+    while True:
+        try:
+            detail = store.read_document(document_id)
+            sections = _read_sections(detail, source, originals)
+            text = index_text(sections, detail.document.title, embedder)
+            store.replace_text(claim, document_id, text, expected_version=detail.document.version)
+        except DocumentNotFound:
+            return
+        except VersionConflict:
+            continue
+        return
+
+
+def _read_sections(detail: DocumentDetail, source: IndexSource, originals: Originals) -> list[Section]:
+    document = detail.document
+    if source is IndexSource.ORIGINALS and detail.text is not None:
+        return sections_of_note(detail.text)
+    if source is IndexSource.ORIGINALS and document.original is not None:
+        try:
+            return extract(document.format, originals.path_of(document.original)).sections
+        except (Unreadable, FileNotFoundError) as error:
+            log.warning("Document %d keeps its text, since its original cannot be read: %s", document.id, error)
+    # Each chunk is a section of its own: one that fits the model stays as it is, a longer one is split.
+    return [Section(chunk.text, chunk.heading, chunk.page_num) for chunk in detail.chunks]

@@ -1,0 +1,33 @@
+"""What has to be done now and then, and nobody waits for: forgetting what is old."""
+
+import logging
+import threading
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from kb.engine.errors import StorageFull, Unavailable
+from kb.engine.originals import Originals
+from kb.engine.ports import Store
+
+log = logging.getLogger(__name__)
+
+KEEP_FINISHED_JOBS = timedelta(days=30)
+KEEP_AUDIT_LOG = timedelta(days=365)
+EVERY_SECONDS = 3600.0
+
+
+def forget_the_old(store: Store, originals: Originals, now: datetime) -> None:
+    released = store.delete_finished_jobs(finished_before=now - KEEP_FINISHED_JOBS)
+    originals.release(released, store.is_original_in_use)
+    store.forget_audit_log(before=now - KEEP_AUDIT_LOG)
+
+
+def keep_up(store: Store, originals: Originals, clock: Callable[[], datetime], stopping: threading.Event) -> None:
+    """Do it at once and then every hour, until told to stop."""
+    while True:
+        try:
+            forget_the_old(store, originals, clock())
+        except (Unavailable, StorageFull):
+            log.exception("What is old could not be forgotten; trying again later.")
+        if stopping.wait(EVERY_SECONDS):
+            return

@@ -1,0 +1,68 @@
+"""Whether everything that was stored is still what it was: the base's rows, and the originals they refer to."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kb.engine.model import CheckCursor, Checked, Damage, DamageKind, UsedOriginal
+from kb.engine.originals import Originals
+from kb.engine.ports import Store
+
+# A base that is damaged all over needs no longer list, and an answer has to end somewhere.
+MAX_LISTED = 1_000
+
+
+@dataclass(frozen=True)
+class Step:
+    checked: Checked
+    damages: list[Damage]
+    following: CheckCursor | None
+    """Where to go on after it; None after the last."""
+
+
+@dataclass(frozen=True)
+class Report:
+    checked: Checked
+    damages: list[Damage]
+    """The first of them."""
+    damage_count: int
+
+
+def check_integrity(store: Store, originals: Originals) -> Report:
+    checked, damages, damage_count = Checked(), list[Damage](), 0
+    for step in check_in_steps(store, originals, CheckCursor()):
+        checked += step.checked
+        damages += step.damages[: MAX_LISTED - len(damages)]
+        damage_count += len(step.damages)
+    return Report(checked, damages, damage_count)
+
+
+def check_in_steps(store: Store, originals: Originals, cursor: CheckCursor) -> Iterator[Step]:
+    """Check everything from `cursor` on. Each step is little work; nothing is held or locked between two."""
+    going_on: CheckCursor | None = cursor
+    while going_on is not None:
+        batch = store.check_batch(going_on)
+        for used in batch.originals:
+            checked, damages = _check_original(store, originals, used)
+            yield Step(checked, damages, going_on)
+        going_on = batch.following
+        yield Step(batch.checked, batch.damages, going_on)
+
+
+def _check_original(store: Store, originals: Originals, used: UsedOriginal) -> tuple[Checked, list[Damage]]:
+    try:
+        with originals.path_of(used.name).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            checked = Checked(originals=1, bytes=file.tell())
+    except (OSError, ValueError) as error:
+        # It may have been deleted, with all that referred to it, since its name was read.
+        if isinstance(error, FileNotFoundError) and not store.is_original_in_use(used.name):
+            return Checked(), []
+        verdict = "is missing" if isinstance(error, FileNotFoundError) else "cannot be read"
+        return Checked(), [_damage_of(used, verdict)]
+    return checked, [] if digest == used.name else [_damage_of(used, "is not what was uploaded")]
+
+
+def _damage_of(used: UsedOriginal, verdict: str) -> Damage:
+    owner = "a job" if used.document_id is None else f"document {used.document_id}"
+    return Damage(DamageKind.ORIGINAL, used.document_id, f"The original of {owner} {verdict}: {used.name}.")

@@ -1,0 +1,199 @@
+"""Documents, their chunks, and what makes them searchable."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from kb.engine.model.naming import ChunkId, DocumentId, Metadata, Vector
+
+
+@dataclass(frozen=True)
+class EmbeddingModel:
+    name: str
+    dimension: int
+    window: int
+    fingerprint: str
+    """Changes whenever the same text would get other numbers; vectors of two fingerprints never meet."""
+
+
+@dataclass(frozen=True)
+class Document:
+    id: DocumentId
+    uuid: UUID
+    title: str
+    doc_type: str
+    format: str
+    filename: str
+    source_path: str | None
+    size_bytes: int
+    content_hash: str
+    original: str | None
+    tags: tuple[str, ...]
+    metadata: Metadata
+    processing_method: str
+    chunk_count: int
+    version: int
+    title_is_given: bool
+    created_at: datetime
+    updated_at: datetime | None
+
+    @property
+    def processing_status(self) -> str:
+        """Always the same: a document exists only once its job has committed it."""
+        return "completed"
+
+
+@dataclass(frozen=True)
+class Chunk:
+    id: ChunkId
+    uuid: UUID
+    ordinal: int
+    text: str
+    page_num: int | None
+    heading: str | None
+
+
+@dataclass(frozen=True)
+class DocumentDetail:
+    document: Document
+    chunks: list[Chunk]
+    text: str | None
+    """The full text of a note; None for a file, whose text is its chunks."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A stretch of extracted text that lies on one page, under one heading; cut into passages by its length."""
+
+    text: str
+    heading: str | None = None
+    page_num: int | None = None
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A stretch of a document's text that becomes one chunk."""
+
+    text: str
+    heading: str | None = None
+    page_num: int | None = None
+
+
+@dataclass(frozen=True)
+class IndexedChunk:
+    passage: Passage
+    vector: Vector
+
+
+@dataclass(frozen=True)
+class IndexedText:
+    """What makes a document searchable: its chunks with their vectors, all made by one model."""
+
+    chunks: list[IndexedChunk]
+    model_fingerprint: str
+
+
+@dataclass(frozen=True)
+class NewDocument:
+    doc_type: str
+    format: str
+    title: str
+    title_is_given: bool
+    filename: str
+    source_path: str | None
+    size_bytes: int
+    content_hash: str
+    original: str | None
+    note_text: str | None
+    tags: tuple[str, ...]
+    metadata: Metadata
+    processing_method: str
+
+
+@dataclass(frozen=True)
+class NoteContent:
+    """The new content of an existing note. `tags=None` leaves the tags alone."""
+
+    text: str
+    title: str
+    title_is_given: bool
+    filename: str
+    size_bytes: int
+    content_hash: str
+    tags: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class NoteRevision:
+    """What a note said from one of its versions on, until the next revision."""
+
+    version: int
+    title: str
+    title_is_given: bool
+    text: str
+    content_hash: str
+    created_at: datetime
+    is_current: bool
+
+
+@dataclass(frozen=True)
+class DeletedDocument:
+    id: DocumentId
+    title: str
+    chunks_removed: int
+    original: str | None
+
+
+@dataclass(frozen=True)
+class Cleared:
+    documents_removed: int
+    vectors_removed: int
+    bytes_freed: int
+
+
+class DocumentOrder(StrEnum):
+    RECENT = "recent"
+    DATE_ADDED = "date_added"
+    FILENAME = "filename"
+    TITLE = "title"
+    SIZE = "size"
+
+
+class Direction(StrEnum):
+    ASCENDING = "asc"
+    DESCENDING = "desc"
+
+
+@dataclass(frozen=True)
+class DocumentQuery:
+    """Which documents to list, and how. `direction=None` is what people expect of that order."""
+
+    source_path: str | None = None
+    tags: tuple[str, ...] = ()
+    doc_type: str | None = None
+    format: str | None = None
+    words: str | None = None
+    order: DocumentOrder = DocumentOrder.RECENT
+    direction: Direction | None = None
+    limit: int = 100
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class TagCount:
+    name: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Statistics:
+    schema_version: int
+    documents_by_type: Mapping[str, int]
+    chunks: int
+    vectors: int
+    stale_vectors: int
+    """Vectors of another model, kept out of search until they are made anew."""
+    size_bytes: int
+    last_changed_at: datetime | None

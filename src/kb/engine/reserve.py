@@ -1,0 +1,67 @@
+"""A little room on the disk that is given up so that documents can be deleted when the disk is full.
+
+To delete is to write: without room for that, nobody could make room.
+"""
+
+import logging
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from kb.engine.errors import StorageFull
+
+log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+LARGEST_BYTES = 16 * 1024 * 1024
+SMALLEST_BYTES = 256 * 1024
+# On a small disk it takes no more than this part of what is free.
+SHARE_OF_FREE_SPACE = 16
+# Below this much free space whoever looks after the machine should know.
+LITTLE_BYTES = 8 * 1024 * 1024
+
+
+class Reserve:
+    def __init__(self, data_dir: Path) -> None:
+        self._file = data_dir / "reserve"
+        self._size = min(LARGEST_BYTES, shutil.disk_usage(data_dir).free // SHARE_OF_FREE_SPACE)
+        self.refill()
+
+    def refill(self) -> None:
+        """Take the room again, or as much of it as there is."""
+        size = self._size
+        while size >= SMALLEST_BYTES and not self._file.exists():
+            try:
+                descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT, 0o600)
+                try:
+                    os.posix_fallocate(descriptor, 0, size)
+                finally:
+                    os.close(descriptor)
+            except OSError:
+                self._file.unlink(missing_ok=True)
+                size //= 2
+
+    def delete(self, delete: Callable[[], Result]) -> Result:
+        """What `delete` returns; if the disk is too full for it, it is tried again without the reserve."""
+        try:
+            return delete()
+        except StorageFull:
+            if not self._file.exists():
+                raise
+            log.warning("The disk is full: giving up the reserve so that something can be deleted.")
+            self._file.unlink(missing_ok=True)
+            try:
+                return delete()
+            finally:
+                self.refill()
+
+
+def describe_little_space(data_dir: Path) -> str | None:
+    """A sentence for a person if the disk is nearly full."""
+    free = shutil.disk_usage(data_dir).free
+    if free >= LITTLE_BYTES:
+        return None
+    return f"The disk is nearly full: {free / 1_048_576:.1f} MB are left. Free some space."

@@ -1,0 +1,219 @@
+"""Jobs in SQLite, as workers see them.
+
+A worker *claims* a job: the row says who may work on it (the number of the attempt) and until when (the
+lease). A worker that is alive renews the lease; one that died does not, and the next claim takes the job
+over with the next attempt number. Everything a worker writes names its attempt, so a worker that was only
+slow, not dead, finds its claim gone and its work is dropped: a job may run twice, but counts once.
+"""
+
+from datetime import datetime
+
+import apsw
+
+from kb.engine.model import (
+    Claim,
+    Committed,
+    DocumentId,
+    IndexedText,
+    JobError,
+    JobId,
+    Lane,
+    NewDocument,
+    Progress,
+)
+from kb.engine.ports import ClaimLost
+from kb.engine.storage.sqlite.database import Database
+from kb.engine.storage.sqlite.documents import find_same_document, insert_document, overwrite_document
+from kb.engine.storage.sqlite.job_rows import to_work
+from kb.engine.storage.sqlite.journal import announce_job, record_change
+from kb.engine.storage.sqlite.rows import fetch_all, load_document, to_text
+from kb.engine.storage.sqlite.tags import add_tags
+
+MAX_ATTEMPTS = 5
+
+# Without the hint SQLite prefers another index, and reads and sorts the whole queue for each claim.
+CLAIMABLE = {
+    lane: "SELECT id FROM jobs INDEXED BY jobs_to_do "
+    f"WHERE {priorities} AND status IN ('queued', 'running') "
+    "AND ((status = 'queued' AND available_at <= ?1) OR (status = 'running' AND lease_until < ?1)) "
+    "ORDER BY priority, id LIMIT 1"
+    for lane, priorities in ((Lane.INTERACTIVE, "priority = 0"), (Lane.BULK, "priority > 0"))
+}
+
+
+class ClaimRows:
+    """The part of the store that gives jobs to workers."""
+
+    _database: Database
+
+    def claim_job(self, lane: Lane, *, now: datetime, lease_until: datetime) -> Claim | None:
+        # Most looks at the queue find nothing; those must not make other writers wait.
+        with self._database.read() as db:
+            if _find_claimable(db, lane, now) is None:
+                return None
+        with self._database.write() as db:
+            _give_up_hopeless_jobs(db, now)
+            job_id = _find_claimable(db, lane, now)
+            if job_id is None:
+                return None
+            ((attempt, failures, kind, payload, cursor, submitted_by),) = fetch_all(
+                db,
+                "UPDATE jobs SET status = 'running', attempts = attempts + 1, lease_until = ?, "
+                "started_at = COALESCE(started_at, ?) WHERE id = ? "
+                "RETURNING attempts, attempts - attempts_before - 1, kind, payload, cursor, submitted_by",
+                (to_text(lease_until), to_text(now), job_id),
+            )
+            announce_job(db, JobId(job_id))
+            work = to_work(kind, payload)
+            return Claim(JobId(job_id), attempt, failures, work, submitted_by, DocumentId(cursor))
+
+    def renew_claim(self, claim: Claim, progress: Progress, *, lease_until: datetime) -> None:
+        reported = (progress.step, progress.message, progress.completed_steps, progress.total_steps)
+        with self._database.write() as db:
+            require_claim(db, claim)
+            known = db.execute(
+                "SELECT step, message, completed_steps, total_steps FROM jobs WHERE id = ?", (claim.job_id,)
+            ).fetchone()
+            db.execute(
+                "UPDATE jobs SET step = ?, message = ?, completed_steps = ?, total_steps = ?, lease_until = ? "
+                "WHERE id = ?",
+                (*reported, to_text(lease_until), claim.job_id),
+            )
+            if reported != known:
+                announce_job(db, claim.job_id)
+
+    def release_claim(self, claim: Claim, *, now: datetime) -> None:
+        with self._database.write() as db:
+            require_claim(db, claim)
+            db.execute(
+                "UPDATE jobs SET status = 'queued', attempts_before = attempts_before + 1, available_at = ?, "
+                "lease_until = NULL WHERE id = ?",
+                (to_text(now), claim.job_id),
+            )
+            announce_job(db, claim.job_id)
+
+    def commit_document(self, claim: Claim, document: NewDocument, text: IndexedText, *, now: datetime) -> Committed:
+        with self._database.write() as db:
+            require_claim(db, claim)
+            same, is_duplicate = _find_same(db, document)
+            if same is not None and is_duplicate:
+                return _complete_with_duplicate(db, claim, same, document, now)
+            released = None
+            if same is None:
+                document_id = insert_document(db, document, text, now)
+            else:
+                document_id = same
+                released = load_document(db, same).original
+                overwrite_document(db, same, document, text, now)
+            _complete_job(db, claim, document_id, is_duplicate=False, now=now)
+            return Committed(document_id, is_duplicate=False, released_original=released)
+
+    def commit_duplicate(self, claim: Claim, document: NewDocument, *, now: datetime) -> Committed | None:
+        # Most documents are new, and to see that must not make other writers wait.
+        with self._database.read() as db:
+            if not _find_same(db, document)[1]:
+                return None
+        with self._database.write() as db:
+            require_claim(db, claim)
+            same, is_duplicate = _find_same(db, document)
+            if same is None or not is_duplicate:
+                return None
+            return _complete_with_duplicate(db, claim, same, document, now)
+
+    def fail_job(self, claim: Claim, error: JobError, *, retry_at: datetime | None, now: datetime) -> None:
+        with self._database.write() as db:
+            require_claim(db, claim)
+            attempts_left = db.execute(
+                "SELECT ? - (attempts - attempts_before) FROM jobs WHERE id = ?", (MAX_ATTEMPTS, claim.job_id)
+            ).get
+            if retry_at is not None and attempts_left > 0:
+                db.execute(
+                    "UPDATE jobs SET status = 'queued', available_at = ?, lease_until = NULL WHERE id = ?",
+                    (to_text(retry_at), claim.job_id),
+                )
+            else:
+                db.execute(
+                    "UPDATE jobs SET status = 'failed', error_code = ?, error_message = ?, lease_until = NULL, "
+                    "finished_at = ? WHERE id = ?",
+                    (error.code, error.message, to_text(now), claim.job_id),
+                )
+            announce_job(db, claim.job_id)
+
+
+def _find_claimable(db: apsw.Connection, lane: Lane, now: datetime) -> int | None:
+    found: int | None = db.execute(CLAIMABLE[lane], (to_text(now),)).get
+    return found
+
+
+def _give_up_hopeless_jobs(db: apsw.Connection, now: datetime) -> None:
+    """A job whose every attempt killed its worker would go on killing them."""
+    db.execute(
+        "UPDATE jobs SET status = 'failed', error_code = 'internal_error', error_message = ?, "
+        "lease_until = NULL, finished_at = ?2 "
+        "WHERE status = 'running' AND lease_until < ?2 AND attempts - attempts_before >= ?3",
+        (
+            f"The worker stopped during each of {MAX_ATTEMPTS} attempts. Retry it, or look at the engine's log.",
+            to_text(now),
+            MAX_ATTEMPTS,
+        ),
+    )
+
+
+def require_claim(db: apsw.Connection, claim: Claim) -> None:
+    holds = db.execute(
+        "SELECT 1 FROM jobs WHERE id = ? AND status = 'running' AND attempts = ?",
+        (claim.job_id, claim.attempt),
+    ).fetchone()
+    if holds is None:
+        raise ClaimLost(f"Attempt {claim.attempt} of job {claim.job_id} no longer counts.")
+
+
+def _find_same(db: apsw.Connection, document: NewDocument) -> tuple[DocumentId | None, bool]:
+    return find_same_document(db, document.content_hash, document.source_path, is_note=document.note_text is not None)
+
+
+def _complete_with_duplicate(
+    db: apsw.Connection, claim: Claim, same: DocumentId, document: NewDocument, now: datetime
+) -> Committed:
+    _join_duplicate(db, same, document, now)
+    _complete_job(db, claim, same, is_duplicate=True, now=now)
+    # A note and a file may hold the same bytes; then nothing has a use for the uploaded ones.
+    return Committed(same, is_duplicate=True, released_original=document.original)
+
+
+def _join_duplicate(db: apsw.Connection, same: DocumentId, new: NewDocument, now: datetime) -> None:
+    has_new_tags = add_tags(db, same, new.tags)
+    db.execute(
+        "UPDATE documents SET source_path = ?2 WHERE id = ?1 AND source_path IS NULL AND ?2 IS NOT NULL",
+        (same, new.source_path),
+    )
+    if has_new_tags or db.changes():
+        record_change(db, same, now)
+
+
+def _complete_job(
+    db: apsw.Connection, claim: Claim, document_id: DocumentId, *, is_duplicate: bool, now: datetime
+) -> None:
+    document = load_document(db, document_id)
+    db.execute(
+        "UPDATE jobs SET document_id = ?, document_uuid = ?, chunks_created = ?, is_duplicate = ? WHERE id = ?",
+        (
+            document_id,
+            document.uuid.bytes,
+            0 if is_duplicate else document.chunk_count,
+            is_duplicate,
+            claim.job_id,
+        ),
+    )
+    end_job(db, claim, now)
+
+
+def end_job(db: apsw.Connection, claim: Claim, now: datetime) -> None:
+    """Complete the job and forget what it was given: the document has it now, or has it no longer."""
+    db.execute(
+        "UPDATE jobs SET status = 'completed', payload = NULL, original = NULL, lease_until = NULL, step = '', "
+        "message = '', completed_steps = max(total_steps, 1), total_steps = max(total_steps, 1), finished_at = ? "
+        "WHERE id = ?",
+        (to_text(now), claim.job_id),
+    )
+    announce_job(db, claim.job_id)

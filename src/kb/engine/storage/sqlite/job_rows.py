@@ -1,0 +1,73 @@
+"""How jobs look as SQLite rows, and back."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import apsw
+
+from kb.engine.model import (
+    FileSubmission,
+    IndexSource,
+    Job,
+    JobError,
+    JobId,
+    JobStatus,
+    NoteSubmission,
+    Progress,
+    ReindexSubmission,
+    Work,
+)
+from kb.engine.storage.sqlite.rows import to_datetime, to_json
+
+# The name of a note comes from its text, so it is the document's to keep, and gone when that is.
+JOB_FILENAME = "COALESCE((SELECT d.filename FROM documents AS d WHERE d.id = jobs.document_id), jobs.filename)"
+JOB_COLUMNS = (
+    f"id, uuid, kind, status, step, completed_steps, total_steps, message, {JOB_FILENAME}, document_id, document_uuid, "
+    "chunks_created, is_duplicate, error_code, error_message, attempts, created_at, started_at, finished_at"
+)
+
+KIND_OF_WORK: dict[type[Work], str] = {
+    NoteSubmission: "note",
+    FileSubmission: "file",
+    ReindexSubmission: "reindex",
+}
+
+
+def to_payload(work: Work) -> str:
+    return to_json(asdict(work))
+
+
+def to_work(kind: str, payload: str) -> Work:
+    fields = json.loads(payload)
+    if kind == "reindex":
+        return ReindexSubmission(IndexSource(fields["source"]))
+    fields["tags"] = tuple(fields["tags"])
+    return NoteSubmission(**fields) if kind == "note" else FileSubmission(**fields)
+
+
+def load_job(db: apsw.Connection, job_id: int) -> Job:
+    return to_job(db.execute(f"SELECT {JOB_COLUMNS} FROM jobs WHERE id = ?", (job_id,)).fetchall()[0])
+
+
+def to_job(row: Sequence[Any]) -> Job:
+    return Job(
+        id=JobId(row[0]),
+        uuid=UUID(bytes=row[1]),
+        type=row[2],
+        status=JobStatus(row[3]),
+        progress=Progress(row[4], row[5], row[6], row[7]),
+        filename=row[8],
+        document_id=row[9],
+        document_uuid=None if row[10] is None else UUID(bytes=row[10]),
+        chunks_created=row[11],
+        is_duplicate=bool(row[12]),
+        error=None if row[13] is None else JobError(row[13], row[14]),
+        attempts=row[15],
+        created_at=datetime.fromisoformat(row[16]),
+        started_at=to_datetime(row[17]),
+        finished_at=to_datetime(row[18]),
+    )

@@ -1,0 +1,93 @@
+"""Making chunks and vectors anew in SQLite: after a change of the model, or because somebody asks for it.
+
+Vectors of two models never meet: a search uses those of its own model, and only once every document has them. That
+moment is one row: `model` in `meta`.
+"""
+
+from datetime import datetime
+
+import apsw
+
+from kb.engine.model import Claim, DocumentId, IndexedText, IndexSource, Job, ReindexSubmission
+from kb.engine.storage.sqlite.chunks import delete_chunks, insert_chunks
+from kb.engine.storage.sqlite.claims import end_job, require_claim
+from kb.engine.storage.sqlite.database import Database
+from kb.engine.storage.sqlite.job_rows import load_job, to_payload
+from kb.engine.storage.sqlite.jobs import insert_job
+from kb.engine.storage.sqlite.rows import fetch_all, load_unchanged_document
+
+STALE = "vector_model != ?1 AND chunk_count > 0"
+
+
+class ReindexingRows:
+    """The part of the store that makes derived data anew."""
+
+    _database: Database
+    _model_fingerprint: str
+
+    def adopt_model(self, *, now: datetime) -> None:
+        with self._database.write() as db:
+            if _has_stale_documents(db, self._model_fingerprint):
+                _ensure_job(db, ReindexSubmission(IndexSource.CHUNKS), now)
+            else:
+                _declare_whole(db, self._model_fingerprint)
+
+    def add_reindex(self, *, now: datetime) -> Job:
+        with self._database.write() as db:
+            return _ensure_job(db, ReindexSubmission(IndexSource.ORIGINALS), now)
+
+    def has_whole_vectors(self) -> bool:
+        with self._database.read() as db:
+            return bool(db.execute("SELECT value = ? FROM meta WHERE key = 'model'", (self._model_fingerprint,)).get)
+
+    def list_documents_to_index(self, source: IndexSource, *, after: DocumentId, limit: int) -> list[DocumentId]:
+        condition = STALE if source is IndexSource.CHUNKS else "?1 IS NOT NULL"
+        with self._database.read() as db:
+            rows = db.execute(
+                f"SELECT id FROM documents WHERE id > ?2 AND {condition} ORDER BY id LIMIT ?3",
+                (self._model_fingerprint, after, limit),
+            )
+            return [DocumentId(row[0]) for row in rows]
+
+    def count_documents_to_index(self, source: IndexSource, *, after: DocumentId) -> int:
+        condition = STALE if source is IndexSource.CHUNKS else "?1 IS NOT NULL"
+        with self._database.read() as db:
+            count: int = db.execute(
+                f"SELECT count(*) FROM documents WHERE id > ?2 AND {condition}", (self._model_fingerprint, after)
+            ).get
+        return count
+
+    def replace_text(self, claim: Claim, document_id: DocumentId, text: IndexedText, *, expected_version: int) -> None:
+        with self._database.write() as db:
+            require_claim(db, claim)
+            load_unchanged_document(db, document_id, expected_version)
+            delete_chunks(db, document_id)
+            insert_chunks(db, document_id, text)
+            db.execute("UPDATE jobs SET cursor = ? WHERE id = ?", (document_id, claim.job_id))
+
+    def complete_reindex(self, claim: Claim, *, now: datetime) -> bool:
+        with self._database.write() as db:
+            require_claim(db, claim)
+            if _has_stale_documents(db, self._model_fingerprint):
+                return False
+            _declare_whole(db, self._model_fingerprint)
+            end_job(db, claim, now)
+            return True
+
+
+def _has_stale_documents(db: apsw.Connection, model: str) -> bool:
+    return bool(db.execute(f"SELECT EXISTS (SELECT 1 FROM documents WHERE {STALE})", (model,)).get)
+
+
+def _declare_whole(db: apsw.Connection, model: str) -> None:
+    db.execute("INSERT INTO meta VALUES ('model', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (model,))
+
+
+def _ensure_job(db: apsw.Connection, submission: ReindexSubmission, now: datetime) -> Job:
+    """The job that does just this and has not ended, or a new one."""
+    rows = fetch_all(
+        db,
+        "SELECT id FROM jobs WHERE status IN ('queued', 'running') AND kind = 'reindex' AND payload = ?",
+        (to_payload(submission),),
+    )
+    return load_job(db, rows[0][0]) if rows else insert_job(db, submission, now)

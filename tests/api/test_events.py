@@ -1,0 +1,241 @@
+"""E8: what happens is told to those who listen. The server is real, since the test client cannot read as it goes."""
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from uuid import uuid4
+
+import apsw
+import httpx
+import pytest
+import uvicorn
+from tests.api.calls import OPEN, V1, Json, assert_problem
+
+from kb.engine.api.app import create_app
+from kb.engine.api.events import EVENTS_AT_ONCE, MAX_LISTENERS, MAX_WAITING_EVENTS, Feed
+from kb.engine.wiring import Engine
+from kb.listening import configure_server, listen, url_of
+
+
+@contextmanager
+def serving(engine: Engine) -> Iterator[tuple[httpx.Client, uvicorn.Server]]:
+    """The API on a socket, as the program serves it."""
+    with listen("127.0.0.1", 0, "KB_PORT") as listener:
+        app = create_app(
+            replace(engine, is_stopping=lambda: server.should_exit), replace(OPEN, hosts=(listener.getsockname()[0],))
+        )
+        server = uvicorn.Server(configure_server(app, shutdown_within_seconds=60))
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        limits = httpx.Limits(max_connections=None)
+        try:
+            with httpx.Client(base_url=url_of(listener) + V1, trust_env=False, timeout=10, limits=limits) as http:
+                yield http, server
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.fixture
+def http(engine: Engine) -> Iterator[httpx.Client]:
+    with serving(engine) as (client, _):
+        yield client
+
+
+@contextmanager
+def listening(http: httpx.Client, last_event_id: int | None = None) -> Iterator[Iterator[Json]]:
+    """The events from now on, or after that one."""
+    headers = {} if last_event_id is None else {"Last-Event-ID": str(last_event_id)}
+    with http.stream("GET", "/events", headers=headers) as response:
+        assert response.status_code == 200
+        assert response.headers["content-type"].partition(";")[0] == "text/event-stream"
+        yield parse_events(response.iter_lines())
+
+
+def parse_events(lines: Iterator[str]) -> Iterator[Json]:
+    fields: dict[str, str] = {}
+    for line in lines:
+        if line:
+            name, _, value = line.partition(": ")
+            fields[name] = value
+            continue
+        if "data" in fields:
+            yield {"id": int(fields["id"]), "event": fields["event"], "data": json.loads(fields["data"])}
+        fields = {}
+
+
+def take_until(events: Iterator[Json], kind: str, status: str | None = None) -> list[Json]:
+    taken = []
+    for event in events:
+        taken.append(event)
+        if event["event"] == kind and event["data"].get("status") == status:
+            return taken
+    raise AssertionError(f"The stream ended before {kind}: {taken}")
+
+
+def submit_note(http: httpx.Client, text: str) -> Json:
+    job: Json = http.post("/jobs", json={"type": "note", "text": text}).raise_for_status().json()
+    return job
+
+
+@pytest.fixture
+def add_note(http: httpx.Client, work_off: Callable[[], None]) -> Callable[[str], int]:
+    def add(text: str) -> int:
+        job = submit_note(http, text)
+        work_off()
+        document_id: int = http.get(f"/jobs/{job['id']}").raise_for_status().json()["document_id"]
+        return document_id
+
+    return add
+
+
+def write_events(engine: Engine, count: int) -> None:
+    """As if so many documents were deleted."""
+    with apsw.Connection(str(engine.options.data_dir / "kb.sqlite")) as db:
+        rows = [("document_deleted", number, uuid4().bytes) for number in range(count)]
+        db.executemany("INSERT INTO events (kind, document_id, document_uuid) VALUES (?, ?, ?)", rows)
+
+
+def test_e8_a_job_and_its_document_are_told_of_as_their_own_routes_show_them(
+    http: httpx.Client, work_off: Callable[[], None]
+) -> None:
+    with listening(http) as events:
+        job = submit_note(http, "A separator \u2028 and a lighthouse")
+        (queued,) = take_until(events, "job", "queued")
+        work_off()
+        told = take_until(events, "job", "completed")
+
+    completed = told[-1]["data"]
+    (added,) = [event["data"] for event in told if event["event"] == "document_added"]
+    assert (queued["data"]["id"], queued["data"]["progress"]) == (job["id"], 0)
+    assert completed == http.get(f"/jobs/{job['id']}").json()
+    assert [added] == http.get("/documents").json()["documents"]
+    assert [event["id"] for event in told] == sorted(event["id"] for event in told)
+
+
+def test_e8_changes_and_deletions_are_told_of(http: httpx.Client, add_note: Callable[[str], int]) -> None:
+    kept, gone = add_note("Kept"), add_note("Gone")
+    uuid = http.get(f"/documents/{gone}").json()["uuid"]
+
+    with listening(http) as events:
+        changed = http.post(f"/documents/{kept}/tags", json={"tags": ["new"]}).json()
+        (first,) = take_until(events, "document_changed")
+        http.delete(f"/documents/{gone}").raise_for_status()
+        (second,) = take_until(events, "document_deleted")
+        everything = {"confirm": True, "confirmation_phrase": "DELETE ALL"}
+        http.request("DELETE", "/documents", json=everything).raise_for_status()
+        third = take_until(events, "everything_deleted")[-1]
+
+    assert first["data"] == changed
+    assert second["data"] == {"document_id": gone, "document_uuid": uuid}
+    assert third["data"] == {}
+
+
+def test_e8_who_comes_back_goes_on_behind_the_last_event(http: httpx.Client, add_note: Callable[[str], int]) -> None:
+    with listening(http) as events:
+        add_note("Heard")
+        heard = take_until(events, "job", "completed")
+    missed = add_note("Missed")
+
+    with listening(http, heard[-1]["id"]) as events:
+        caught_up = take_until(events, "job", "completed")
+        add_note("Afterwards")
+        live = take_until(events, "job", "completed")
+
+    assert caught_up[0]["id"] > heard[-1]["id"]
+    assert [event["data"]["id"] for event in caught_up if event["event"] == "document_added"] == [missed]
+    assert live[0]["id"] > caught_up[-1]["id"]
+
+
+def test_e8_what_is_over_is_told_once_and_as_it_is_now(http: httpx.Client, add_note: Callable[[str], int]) -> None:
+    """Several events of one job are one, and a document that is gone is only told to be deleted."""
+    gone = add_note("Gone by now")
+    http.delete(f"/documents/{gone}").raise_for_status()
+
+    with listening(http, 0) as events:
+        told = take_until(events, "document_deleted")
+
+    assert [event["event"] for event in told] == ["job", "document_deleted"]
+    assert told[0]["data"]["status"] == "completed"
+
+
+def test_e8_who_was_away_too_long_is_told_so(
+    engine: Engine, http: httpx.Client, add_note: Callable[[str], int]
+) -> None:
+    add_note("Long ago")
+    with apsw.Connection(str(engine.options.data_dir / "kb.sqlite")) as db:
+        db.execute("DELETE FROM events WHERE seq < (SELECT max(seq) FROM events)")
+
+    with listening(http, 1) as events, listening(http, 1_000_000) as of_another_base:
+        told = [next(events), next(of_another_base)]
+        add_note("And now")
+        live = [take_until(events, "job", "completed"), take_until(of_another_base, "job", "completed")]
+
+    assert [event["event"] for event in told] == ["missed", "missed"]
+    for missed, events_since in zip(told, live, strict=True):
+        assert all(event["id"] > missed["id"] for event in events_since)
+        assert [event["event"] for event in events_since if event["event"] != "job"] == ["document_added"]
+
+
+def test_e8_who_was_away_for_thousands_of_events_gets_them_all(engine: Engine, http: httpx.Client) -> None:
+    count = 2 * EVENTS_AT_ONCE + 1
+    write_events(engine, count)
+
+    with listening(http, 0) as events:
+        told = [next(events)["data"]["document_id"] for _ in range(count)]
+
+    assert told == [*range(count)]
+
+
+def may_listen(http: httpx.Client) -> bool:
+    with http.stream("GET", "/events") as response:
+        return response.is_success
+
+
+def test_e8_no_more_may_listen_than_the_engine_bears(http: httpx.Client) -> None:
+    with ExitStack() as opened:
+        for _ in range(MAX_LISTENERS):
+            opened.enter_context(listening(http))
+
+        refused = http.get("/events")
+
+        problem = assert_problem(refused, 429, "too_many_requests")
+        assert str(MAX_LISTENERS) in problem["detail"]
+        assert refused.headers["retry-after"]
+        assert http.get("/status").is_success
+    deadline = time.monotonic() + 10
+    while not may_listen(http):
+        assert time.monotonic() < deadline, "Those who left still count."
+        time.sleep(0.02)
+
+
+def test_e8_when_the_engine_stops_every_stream_ends(engine: Engine) -> None:
+    with serving(engine) as (http, server), listening(http) as one, listening(http) as another:
+        server.should_exit = True
+
+        assert [*one, *another] == []
+
+
+def test_e8_who_does_not_read_is_sent_away_and_the_others_are_not(engine: Engine) -> None:
+    count = 3 * MAX_WAITING_EVENTS
+
+    async def run() -> tuple[list[bytes], bytes]:
+        feed = Feed()
+        working = replace(engine, is_stopping=lambda: False)
+        async with feed.listen(working, None) as slow, feed.listen(working, None) as quick:
+            write_events(engine, count)
+            async for message in quick:
+                last = message
+                if message.startswith(f"id: {count}\n".encode()):
+                    break
+            return [message async for message in slow], last
+
+    received, last = asyncio.run(run())
+
+    assert f'"document_id": {count - 1}'.encode() in last
+    assert received[0].startswith(b"id: 0\nretry: ")
+    assert len(received) == 1 + MAX_WAITING_EVENTS

@@ -1,0 +1,110 @@
+"""Bundles made by hand, right and wrong."""
+
+import hashlib
+import io
+import tarfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from kb.engine.bundle import (
+    IncomingOriginal,
+    begin_bundle,
+    begin_original,
+    end_bundle,
+    end_original,
+    read_bundle,
+    render_document,
+)
+from kb.engine.model.portable import DocumentRecord, PortableChunk, PortableDocument, PortableRevision
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def hash_of(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def portable_note(
+    number: int = 1, text: str = "The walrus rests.", *, dimension: int = 4, **fields: Any
+) -> PortableDocument:
+    """A note of one chunk, with fields changed at will."""
+    record = DocumentRecord(
+        id=number,
+        uuid=UUID(int=number),
+        title="Walrus",
+        title_is_given=False,
+        doc_type="note",
+        format="note",
+        filename="Walrus.md",
+        source_path=None,
+        size_bytes=len(text.encode()),
+        content_hash=hash_of(text.encode()),
+        original=None,
+        tags=("sea", "見出し"),
+        metadata={"z": 1, "a": [1.5, None, "é"]},
+        processing_method="text_extraction",
+        version=1,
+        created_at=NOW,
+        updated_at=None,
+        vector_model="tiny-1",
+        note_text=text,
+        revisions=(PortableRevision(1, "Walrus", title_is_given=False, text=None, content_hash="", created_at=NOW),),
+        chunks=(PortableChunk(UUID(int=1000 + number), text, heading=None, page_num=None),),
+    )
+    revision = replace(record.revisions[0], content_hash=record.content_hash)
+    record = replace(replace(record, revisions=(revision,)), **fields)
+    return PortableDocument(record, unit_vectors(len(record.chunks) if record.vector_model else 0, dimension))
+
+
+def portable_file(content: bytes, number: int = 1, **fields: Any) -> PortableDocument:
+    name = hashlib.sha256(content).hexdigest()
+    kind = {"doc_type": "txt", "format": "txt", "filename": "walrus.txt", "note_text": None, "revisions": ()}
+    stored = {"original": name, "content_hash": f"sha256:{name}", "size_bytes": len(content)}
+    return portable_note(number, **{**kind, **stored, **fields})
+
+
+def unit_vectors(count: int, dimension: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+    return np.eye(dimension, dtype=np.float32)[np.arange(count) % dimension]
+
+
+def pack(members: Iterable[PortableDocument | bytes]) -> bytes:
+    """A bundle of documents and originals in this order."""
+    members = list(members)
+    originals = [member for member in members if isinstance(member, bytes)]
+    rendered = [pack_original(one) if isinstance(one, bytes) else render_document(one) for one in members]
+    end = end_bundle(documents=len(members) - len(originals), originals=len(originals))
+    return b"".join([begin_bundle(), *rendered, end])
+
+
+def pack_original(content: bytes, name: str | None = None) -> bytes:
+    name = name or hashlib.sha256(content).hexdigest()
+    return begin_original(name, len(content)) + content + end_original(len(content))
+
+
+def pack_member(name: str, content: bytes = b"", **header: Any) -> bytes:
+    """Any member of a tar file, also such as no bundle has."""
+    member = tarfile.TarInfo(name)
+    member.size = len(content)
+    for field, value in header.items():
+        setattr(member, field, value)
+    return member.tobuf(tarfile.GNU_FORMAT) + content + bytes(-len(content) % 512)
+
+
+def unpack(bundle: bytes, *, piece_bytes: int = 1000) -> list[PortableDocument | bytes]:
+    pieces = (bundle[start : start + piece_bytes] for start in range(0, len(bundle), piece_bytes))
+    return [b"".join(one.pieces) if isinstance(one, IncomingOriginal) else one for one in read_bundle(pieces)]
+
+
+def repack(bundle: bytes, change: Callable[[PortableDocument], PortableDocument]) -> bytes:
+    """The same bundle with each document changed."""
+    return pack(one if isinstance(one, bytes) else change(one) for one in unpack(bundle))
+
+
+def list_members(bundle: bytes) -> Iterator[str]:
+    with tarfile.open(fileobj=io.BytesIO(bundle)) as archive:
+        yield from archive.getnames()

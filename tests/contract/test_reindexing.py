@@ -1,0 +1,273 @@
+"""SPEC E28 and E21: making vectors of another model, or everything derived, anew."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.contract.backends import Backend
+from tests.contract.samples import LATER, NOW, work_off
+
+from kb.engine.errors import Unavailable
+from kb.engine.ingestion.pipeline import Pipeline
+from kb.engine.ingestion.worker import Worker
+from kb.engine.model import (
+    EmbeddingModel,
+    FileSubmission,
+    IndexSource,
+    Job,
+    JobStatus,
+    Lane,
+    NoteSubmission,
+    Vector,
+    Vectors,
+)
+from kb.engine.notes import rewrite_note
+from kb.engine.originals import Originals
+from kb.engine.ports import Embedder, Store
+from kb.engine.search.hybrid import Mode, SearchRequest, search
+
+OTHER_WINDOW = 100
+
+
+@dataclass
+class MirroredModel:
+    """Another model: the bundled one with every vector reversed, which reads less text at a time."""
+
+    working: Embedder
+    is_ready: bool = True
+    failure: str | None = None
+    model: EmbeddingModel = field(init=False)
+    before_embedding: Callable[[], None] = lambda: None
+
+    def __post_init__(self) -> None:
+        self.model = replace(self.working.model, fingerprint="mirrored", window=OTHER_WINDOW)
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        self.before_embedding()
+        return np.ascontiguousarray(self.working.embed_passages(texts)[:, ::-1])
+
+    def embed_query(self, text: str) -> Vector:
+        return np.ascontiguousarray(self.working.embed_query(text)[::-1])
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        return self.working.token_spans(text)
+
+
+@pytest.fixture
+def originals(tmp_path: Path) -> Originals:
+    return Originals(tmp_path / "originals")
+
+
+@pytest.fixture
+def old(backend: Backend, originals: Originals, embedder: Embedder) -> Iterator[Pipeline]:
+    """The base as its first model knows it, with notes and a file."""
+    with closing(backend.open(embedder.model.fingerprint)) as store:
+        store.adopt_model(now=NOW)
+        pipeline = Pipeline(store, originals, embedder, lambda: LATER)
+        for text in ("The walrus rests on the ice.", "The tax return is due in May.", "A long tale. " * 100):
+            store.add_job(NoteSubmission(text), idempotency_key=None, max_queued=9, now=NOW)
+        with originals.receive() as incoming, originals.locked():
+            incoming.write(b"# Boats\n\nA ship sails to the harbour.")
+            name = incoming.finish()
+            originals.keep(incoming, name)
+        store.add_job(FileSubmission(name, "a.md", "md", 37), idempotency_key=None, max_queued=9, now=NOW)
+        work_off(pipeline)
+        yield pipeline
+
+
+@pytest.fixture
+def model(embedder: Embedder) -> MirroredModel:
+    return MirroredModel(embedder)
+
+
+@pytest.fixture
+def new(backend: Backend, old: Pipeline, model: MirroredModel) -> Iterator[Pipeline]:
+    """The same base, opened with another model."""
+    with closing(backend.open(model.model.fingerprint)) as store:
+        store.adopt_model(now=LATER)
+        yield Pipeline(store, old.originals, model, lambda: LATER)
+
+
+def titles(pipeline: Pipeline, query: str, mode: Mode = Mode.HYBRID) -> list[str]:
+    outcome = search(pipeline.store, pipeline.embedder, SearchRequest(query, mode=mode))
+    return [hit.document.title for hit in outcome.hits]
+
+
+def is_degraded(pipeline: Pipeline) -> bool:
+    return search(pipeline.store, pipeline.embedder, SearchRequest("walrus")).is_degraded
+
+
+def reindex_job(store: Store) -> Job:
+    return next(job for job in store.list_jobs(status=None, limit=100, offset=0).rows if job.type == "reindex")
+
+
+def test_e28_until_all_vectors_are_made_anew_search_is_by_keyword_alone(new: Pipeline) -> None:
+    assert is_degraded(new)
+    assert titles(new, "walrus") == ["The walrus rests on the ice."]
+    with pytest.raises(Unavailable):
+        titles(new, "walrus", Mode.VECTOR)
+    assert new.store.read_statistics().stale_vectors == new.store.read_statistics().chunks
+
+
+def test_e28_then_it_is_by_meaning_again_and_no_document_has_changed(old: Pipeline, new: Pipeline) -> None:
+    before = [old.store.get_document(number) for number in range(1, 5)]
+
+    work_off(new)
+
+    assert not is_degraded(new)
+    assert titles(new, "an animal with tusks", Mode.VECTOR)[0] == "The walrus rests on the ice."
+    assert titles(new, "vessel at sea", Mode.VECTOR)[0] == "Boats"
+    after = [new.store.get_document(number) for number in range(1, 5)]
+    assert [replace(one, chunk_count=0) for one in after] == [replace(one, chunk_count=0) for one in before]
+    statistics = new.store.read_statistics()
+    assert (statistics.stale_vectors, statistics.vectors) == (0, statistics.chunks)
+
+
+def test_e28_chunks_that_the_new_model_cannot_read_whole_are_split_and_lose_nothing(new: Pipeline) -> None:
+    """I6"""
+    work_off(new)
+
+    detail = new.store.read_document(3)
+
+    assert "".join(chunk.text for chunk in detail.chunks).replace(" ", "") == ("A long tale. " * 100).replace(" ", "")
+    assert all(len(new.embedder.token_spans(chunk.text)) < OTHER_WINDOW for chunk in detail.chunks)
+
+
+def test_e28_one_job_does_it_however_often_the_engine_starts(new: Pipeline) -> None:
+    for _ in range(3):
+        new.store.adopt_model(now=LATER)
+
+    assert new.store.count_jobs().queued == 1
+
+
+def test_e28_a_note_written_meanwhile_is_not_lost_and_the_switch_waits_for_all(
+    new: Pipeline, model: MirroredModel
+) -> None:
+    rewrites: list[str] = []
+
+    def interfere() -> None:
+        if not rewrites:
+            rewrites.append("The otter swims.")
+            rewrite_note(
+                new.store,
+                MirroredModel(model.working),
+                1,
+                text=rewrites[0],
+                title=None,
+                tags=None,
+                expected_version=None,
+                now=LATER,
+            )
+
+    model.before_embedding = interfere
+    work_off(new)
+
+    assert titles(new, "otter")[0] == "The otter swims."
+    assert "walrus" not in titles(new, "walrus")[0]
+    assert not is_degraded(new)
+
+
+def test_e28_an_interrupted_job_goes_on_where_it_was(new: Pipeline, model: MirroredModel) -> None:
+    """E24"""
+    embedded = 0
+
+    def die_at_the_third() -> None:
+        nonlocal embedded
+        embedded += 1
+        if embedded == 3:
+            raise KeyboardInterrupt
+
+    model.before_embedding = die_at_the_third
+    with pytest.raises(KeyboardInterrupt):
+        work_off(new)
+    assert is_degraded(new)
+
+    later = replace(new, clock=lambda: LATER.replace(year=2027))
+    claim = later.store.claim_job(Lane.BULK, now=later.clock(), lease_until=later.clock())
+    assert claim is not None
+    assert claim.cursor == 2
+    assert later.store.list_documents_to_index(IndexSource.CHUNKS, after=claim.cursor, limit=9) == [3, 4]
+    later.store.release_claim(claim, now=later.clock())
+    work_off(later)
+
+    assert not is_degraded(new)
+    assert reindex_job(new.store).status is JobStatus.COMPLETED
+
+
+def test_e28_going_back_to_the_first_model_makes_its_vectors_again(old: Pipeline, new: Pipeline) -> None:
+    work_off(new)
+
+    old.store.adopt_model(now=LATER)
+    assert is_degraded(old)
+    work_off(old)
+
+    assert not is_degraded(old)
+    assert titles(old, "an animal with tusks", Mode.VECTOR)[0] == "The walrus rests on the ice."
+
+
+def test_e21_a_reindex_reads_the_originals_again(old: Pipeline) -> None:
+    former = {chunk.uuid for number in range(1, 5) for chunk in old.store.read_document(number).chunks}
+
+    job = old.store.add_reindex(now=LATER)
+    assert old.store.add_reindex(now=LATER).id == job.id
+    work_off(old)
+
+    assert old.store.get_job(job.id).status is JobStatus.COMPLETED
+    anew = [old.store.read_document(number) for number in range(1, 5)]
+    assert not former & {chunk.uuid for detail in anew for chunk in detail.chunks}
+    assert [detail.document.version for detail in anew] == [1, 1, 1, 1]
+    assert titles(old, "harbour")[0] == "Boats"
+
+
+def test_e21_a_document_whose_original_is_gone_keeps_its_text(old: Pipeline) -> None:
+    document = old.store.get_document(4)
+    assert document.original is not None
+    old.originals.path_of(document.original).unlink()
+
+    old.store.add_reindex(now=LATER)
+    work_off(old)
+
+    assert titles(old, "harbour")[0] == "Boats"
+
+
+def test_e7_a_reindex_can_be_cancelled(new: Pipeline) -> None:
+    job = reindex_job(new.store)
+
+    new.store.cancel_job(job.id, now=LATER)
+    work_off(new)
+
+    assert new.store.get_job(job.id).status is JobStatus.CANCELLED
+    assert is_degraded(new)
+
+
+def test_a_worker_that_has_to_stop_gives_a_long_job_back(
+    new: Pipeline, model: MirroredModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kb.engine.ingestion.worker.FINISH_WITHIN_SECONDS", 0.0)
+    monkeypatch.setattr("kb.engine.ingestion.worker.HEARTBEAT", LATER - LATER)
+    stopping = threading.Event()
+    worker = Worker(new, Lane.BULK, stopping)
+    renewed = threading.Event()
+    renew_claim = new.store.renew_claim
+
+    def renew_and_tell(*arguments: object, **named: object) -> None:
+        renew_claim(*arguments, **named)  # type: ignore[arg-type]  # passed through
+        renewed.set()
+
+    monkeypatch.setattr(new.store, "renew_claim", renew_and_tell)
+
+    def stop() -> None:
+        stopping.set()
+        for _ in range(3):
+            renewed.clear()
+            assert renewed.wait(5)
+
+    model.before_embedding = stop
+    worker.work_once()
+
+    job = reindex_job(new.store)
+    assert (job.status, job.attempts) == (JobStatus.QUEUED, 1)
