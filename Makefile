@@ -7,7 +7,7 @@ NODE_STAMP := .node/.set-up
 # Node.js trusts a list of its own, on which the proxy of a company never is; the system's list has it.
 CERTIFICATES := $(wildcard /etc/ssl/certs/ca-certificates.crt)
 
-.PHONY: help setup run check test test-all conformance evaluate bench docs lock clean
+.PHONY: help setup run check test test-all faults strace conformance evaluate bench docs lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,11 +24,14 @@ check: $(STAMP) ## Format, lint, types, imports, unit tests and house rules; und
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q tests/unit tests/house_rules
 
-test: check $(NODE_STAMP) ## Check, then every test but the slow ones
-	$(BIN)/pytest tests -m "not slow" --ignore=tests/unit --ignore=tests/house_rules
-
-test-all: check $(NODE_STAMP) ## Check, then every test
+test: check $(NODE_STAMP) strace ## Check, then every test, with a selection of the faults
 	$(BIN)/pytest tests --ignore=tests/unit --ignore=tests/house_rules
+
+test-all: check $(NODE_STAMP) strace ## Check, then every test, with all the faults
+	FAULTS=full $(BIN)/pytest tests --ignore=tests/unit --ignore=tests/house_rules
+
+faults: $(STAMP) strace ## Kill, fill up and tear a base in every way: docs/design/faults.md
+	FAULTS=full $(BIN)/pytest tests/faults
 
 conformance: $(STAMP) $(NODE_STAMP) ## Run the official suite of MCP for each revision of the protocol
 	$(BIN)/python -m tests.mcp_server.conformance
@@ -67,10 +70,19 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(BIN)/kb model fetch
 	@touch $@
 
+# What only apt can give is installed by root, and otherwise asked for. apt may not know of any package yet.
+apt_install = { test "$$(id -u)" = 0 && { apt-get install --yes -qq $(1) || \
+	{ apt-get update -qq && apt-get install --yes -qq $(1); }; }; } >/dev/null 2>&1
+
+strace:
+	@command -v strace >/dev/null || $(call apt_install,strace) || { \
+		echo "strace is not installed, so the tests that need it are left out. Install it." >&2; \
+		test -z "$$CI"; }
+
 # Programs that the tests set on the MCP server: the conformance suite, other clients, and a Node.js new enough for
 # them. The npm at hand may be older: it only warns, and would do so at length.
 $(NODE_STAMP): tests/mcp_server/node/package.json
-	@command -v npm >/dev/null || { test "$$(id -u)" = 0 && apt-get install --yes -qq npm >/dev/null; } || { \
+	@command -v npm >/dev/null || $(call apt_install,npm) || { \
 		echo "The tests need npm, which comes with Node.js. Install it." >&2; exit 1; }
 	@echo "Installing MCP clients into .node (about half a minute the first time) ..."
 	@mkdir -p .node

@@ -3,7 +3,7 @@
 import hashlib
 import io
 import tarfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -11,15 +11,8 @@ from uuid import UUID
 
 import numpy as np
 
-from kb.engine.bundle import (
-    IncomingOriginal,
-    begin_bundle,
-    begin_original,
-    end_bundle,
-    end_original,
-    read_bundle,
-    render_document,
-)
+from kb.engine.exchange.reading import IncomingOriginal, read_bundle
+from kb.engine.exchange.writing import begin_bundle, begin_original, end_bundle, end_original, render_document
 from kb.engine.model.portable import DocumentRecord, PortableChunk, PortableDocument, PortableRevision
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -105,6 +98,6 @@ def repack(bundle: bytes, change: Callable[[PortableDocument], PortableDocument]
     return pack(one if isinstance(one, bytes) else change(one) for one in unpack(bundle))
 
 
-def list_members(bundle: bytes) -> Iterator[str]:
+def list_members(bundle: bytes) -> list[str]:
     with tarfile.open(fileobj=io.BytesIO(bundle)) as archive:
-        yield from archive.getnames()
+        return archive.getnames()

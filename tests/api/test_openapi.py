@@ -19,6 +19,7 @@ from kb.engine.ports import Embedder
 KEY = "sesame"
 HOSTS = ("testserver", "localhost")
 
+schemathesis.serializer.alias("application/x-tar", "application/octet-stream")
 schema = schemathesis.openapi.from_asgi("/api/openapi.json", create_routes())
 # A well-formed request may still meet another version of a document, or carry a file of an unknown kind.
 schema.config.checks.positive_data_acceptance.expected_statuses = ["2xx", "404", "409", "412", "415"]

@@ -42,7 +42,7 @@ def test_e6_a_new_job_waits(store: Store) -> None:
     assert job == store.get_job(job.id) == store.get_job(job.uuid)
     assert (job.type, job.status, job.filename, job.attempts) == ("file", JobStatus.QUEUED, "a.txt", 0)
     assert (job.created_at, job.started_at, job.finished_at) == (NOW, None, None)
-    assert store.count_jobs() == QueueCounts(queued=1, running=0, failed=0)
+    assert store.count_jobs() == QueueCounts(queued=1, running=0, failed=0, ever_submitted=1)
 
 
 @pytest.mark.parametrize("ref", [1, 2**63, uuid4()])
@@ -205,7 +205,7 @@ def test_a_mistake_ends_the_job_at_once(store: Store) -> None:
 
     job = store.get_job(claim.job_id)
     assert (job.status, job.error, job.finished_at) == (JobStatus.FAILED, MISTAKE, LATER)
-    assert store.count_jobs() == QueueCounts(queued=0, running=0, failed=1)
+    assert store.count_jobs() == QueueCounts(queued=0, running=0, failed=1, ever_submitted=1)
     assert claim_next(store, after=timedelta(days=1)) is None
 
 

@@ -22,7 +22,7 @@ from tests.contract.old_bases import (
     striking_at_write,
     upgrade,
 )
-from tests.contract.samples import LEASE, NOW, found_by_text, found_by_vector
+from tests.contract.samples import LEASE, NOW, digest, found_by_text, found_by_vector
 
 from kb.engine.errors import KbError, StorageFull, Unavailable
 from kb.engine.model import Lane, NoteSubmission
@@ -301,10 +301,12 @@ def test_a_base_that_somebody_has_open_is_not_upgraded(
     build_base(base, 3)
     before = bytes_of(base)
 
-    with open_base(base) as other:
+    statements = Countdown(0, raise_io_error)
+    with open_base(base) as other, striking_at_statement(statements):
         other.pragma("user_version")
         assert fails(lambda: upgrade(folder), Unavailable, "busy")
 
+    assert statements.count == 0
     assert bytes_of(base) == before
     upgrade(folder)
 
@@ -323,13 +325,17 @@ def test_a_base_that_is_not_whole_is_not_upgraded(folder: Path, base: Path) -> N
 
 def test_no_byte_of_what_a_step_moved_stays_in_its_old_place(folder: Path, base: Path) -> None:
     build_base(base, 3)
+    text = "plain words " * 10_000 + "xylophonequartz"
+    with open_base(base) as db:
+        values = (text, f"sha256:{digest(text)}")
+        db.execute("UPDATE documents SET note_text = ?, content_hash = ? WHERE id = 1", values)
     upgrade(folder)
     store = open_store(folder, model_fingerprint="tiny-1")
 
     store.delete_document(1, expected_version=None, now=NOW)
 
     store.close()
-    assert b"holds hands" not in base.read_bytes()
+    assert b"xylophonequartz" not in base.read_bytes()
 
 
 def test_an_empty_file_becomes_a_new_base_and_what_a_killed_upgrade_left_goes(folder: Path, base: Path) -> None:

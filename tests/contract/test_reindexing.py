@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.contract.backends import Backend
-from tests.contract.samples import LATER, NOW, work_off
+from tests.contract.samples import LATER, NOW, claim_new_job, file, work_off
 
 from kb.engine.errors import Unavailable
+from kb.engine.ingestion.indexing import index_text
 from kb.engine.ingestion.pipeline import Pipeline
 from kb.engine.ingestion.worker import Worker
 from kb.engine.model import (
@@ -22,6 +23,7 @@ from kb.engine.model import (
     JobStatus,
     Lane,
     NoteSubmission,
+    Section,
     Vector,
     Vectors,
 )
@@ -232,6 +234,19 @@ def test_e21_a_document_whose_original_is_gone_keeps_its_text(old: Pipeline) -> 
     work_off(old)
 
     assert titles(old, "harbour")[0] == "Boats"
+
+
+def test_e21_a_document_of_a_format_that_cannot_be_read_keeps_its_text(old: Pipeline) -> None:
+    """A base that was taken over may hold any."""
+    claim = claim_new_job(old.store)
+    picture = replace(file("a picture", title="Picture", format="png"), original="0" * 64)
+    indexed = index_text([Section("A lighthouse")], "Picture", old.embedder)
+    old.store.commit_document(claim, picture, indexed, now=LATER)
+
+    old.store.add_reindex(now=LATER)
+    work_off(old)
+
+    assert titles(old, "lighthouse")[0] == "Picture"
 
 
 def test_e7_a_reindex_can_be_cancelled(new: Pipeline) -> None:

@@ -18,6 +18,7 @@ from kb.engine.originals import Originals
 from kb.engine.ports import Store
 from kb.engine.search.hybrid import Mode, SearchRequest, search
 from kb.engine.storage import open_store
+from kb.engine.storage.sqlite.integrity import check_base
 from kb.engine.wiring import EngineOptions, open_engine
 
 FILES = {"2_handbook.md": b"# Invoices\n\nInvoices are due within thirty days.\n", "8_photo.jpeg": b"\xff\xd8photo"}
@@ -181,6 +182,7 @@ def test_the_engine_makes_the_vectors_in_the_background(v2: Path, model_folder: 
     request = SearchRequest("when must a bill be paid?", mode=Mode.VECTOR)
 
     with open_engine(options) as engine:
+        engine.embedder.token_spans("waits for the model")
         is_degraded_before = search(engine.store, engine.embedder, SearchRequest("invoices")).is_degraded
         work_off(engine.pipeline)
         found = search(engine.store, engine.embedder, request)
@@ -217,6 +219,18 @@ def test_a_base_of_today_is_never_replaced_by_one_of_v2(v2: Path, folder: Path) 
     store = open_store(v2.parent, model_fingerprint=MODEL)
     assert store.get_document(added.id).id == added.id
     store.close()
+
+
+def test_the_log_of_a_base_that_is_gone_is_not_taken_for_that_of_the_new_one(v2: Path) -> None:
+    """E23"""
+    gone = v2.with_name("kb.sqlite")
+    build_base(gone, 3)
+    gone.unlink()
+
+    upgrade(v2.parent)
+
+    assert check_base(gone) == []
+    assert len(read_content(gone)["documents"]) == 10
 
 
 def test_nobody_makes_a_new_base_beside_one_of_v2(v2: Path) -> None:

@@ -41,7 +41,7 @@ def strace() -> None:
     need(shutil.which("strace") is not None, "strace is not installed")
 
 
-def need(is_there: bool, otherwise: str) -> None:
+def need(is_there: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence
     """What only the system can give is skipped where it is not there, but not in CI."""
     if not is_there and os.environ.get("CI"):
         pytest.fail(otherwise)

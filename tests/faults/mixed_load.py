@@ -7,7 +7,7 @@ answer to what a document must be like.
 import hashlib
 import random
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -28,7 +28,7 @@ class Entry:
     is_note: bool
     job_id: int
     content_hash: str
-    tags: list[str] = field(default_factory=list)
+    tags: list[str]
     document_id: int | None = None
     """None until its job is known to be completed."""
     is_deleted: bool = False
@@ -70,7 +70,7 @@ class Client:
         text = f"{word} is a note. " * self._chance.choice([1, 1, 1, 40])
         body = {"type": "note", "text": text, "tags": [self._name]}
         response, _ = self._ask("POST", "/jobs", json=body, headers={"Idempotency-Key": word})
-        self._remember(Entry(word, True, response.json()["id"], hash_of(text), [self._name]), response)
+        self._remember(word, text, response, is_note=True)
 
     def _add_file(self) -> None:
         word = self._new_word()
@@ -82,11 +82,11 @@ class Client:
             data={"tags": [self._name]},
             headers={"Idempotency-Key": word},
         )
-        self._remember(Entry(word, False, response.json()["id"], hash_of(text), [self._name]), response)
+        self._remember(word, text, response, is_note=False)
 
-    def _remember(self, entry: Entry, response: httpx.Response) -> None:
-        response.raise_for_status()
-        self.entries.append(entry)
+    def _remember(self, word: str, text: str, response: httpx.Response, *, is_note: bool) -> None:
+        job_id = response.raise_for_status().json()["id"]
+        self.entries.append(Entry(word, is_note, job_id, hash_of(text), tags=[self._name]))
         self.acknowledged += 1
 
     def _rewrite(self, entry: Entry) -> None:
@@ -166,7 +166,7 @@ class Client:
                 is_repeated = True
             self._missed_answers += 1
             assert time.monotonic() < deadline, f"{method} {path} was not answered"
-            time.sleep(0.02)
+            time.sleep(0.1)
 
     def _new_word(self) -> str:
         number = f"{len(self.entries):05d}"

@@ -8,7 +8,6 @@ Whoever kills it, or copies the files under its hands, knows what to expect: the
 for some n that is not less than what the program has said.
 """
 
-import hashlib
 import itertools
 import os
 import sys
@@ -23,8 +22,8 @@ from tests.contract.backends import MODEL
 from tests.contract.samples import NOW, digest, file, index, note, revision
 
 from kb.engine.documents import delete_document, submit_file
-from kb.engine.errors import DocumentNotFound, StorageFull, Unavailable
-from kb.engine.model import DocumentId, DocumentQuery, FileSubmission, Lane, NoteSubmission
+from kb.engine.errors import StorageFull, Unavailable
+from kb.engine.model import DocumentQuery, FileSubmission, Lane, NoteSubmission
 from kb.engine.originals import Originals
 from kb.engine.ports import Store
 from kb.engine.storage import open_store
@@ -157,9 +156,7 @@ class Writer:
         with self._originals.receive() as incoming:
             for start in range(0, len(content), 10_000):
                 incoming.write(content[start : start + 10_000])
-            submission = FileSubmission(
-                incoming.finish(), f"{name}.txt", "txt", incoming.size_bytes, source_path=name
-            )
+            submission = FileSubmission(incoming.finish(), f"{name}.txt", "txt", incoming.size_bytes, source_path=name)
             submit_file(
                 self._store,
                 self._originals,

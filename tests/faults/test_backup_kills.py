@@ -10,39 +10,21 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.contract.backends import SqliteBackend
-from tests.contract.samples import NOW, add, add_note, file, index
+from tests.bases import make_backup, make_base, restore_backup
 from tests.engine_program import kb_command, own_environment
 from tests.faults.amounts import SEED, Tell, amount
 from tests.faults.conftest import need
 
-from kb.engine.backup import back_up, read_manifest, restore
+from kb.engine.backup import read_manifest
 from kb.engine.originals import Originals
 from kb.engine.storage.sqlite.integrity import check_base
 
+LARGE = 64 * 1024 * 1024
 CALLS = ("pwrite64", "write", "fsync", "fdatasync", "ftruncate", "rename", "unlink", "mkdir")
-ORIGINALS = 6
 
 Point = tuple[str, int]
 """A kind of call, and which of those that the process makes."""
 Rows = list[tuple[object, ...]]
-
-
-def make_base(data_dir: Path, word: str) -> None:
-    """A base as a killed engine leaves it: the newest of it still stands in the log."""
-    living = data_dir.with_name(f"{data_dir.name}-living")
-    originals = Originals(living / "originals")
-    with closing(SqliteBackend(living).open()) as store:
-        for number in range(20):
-            add_note(store, f"{word} {number}")
-        for number in range(ORIGINALS):
-            with originals.receive() as incoming, originals.locked():
-                content = f"{word} original {number} " * 1000
-                incoming.write(content.encode())
-                originals.keep(incoming, incoming.finish())
-                add(store, file(content), index(content))
-        shutil.copytree(living, data_dir, ignore=shutil.ignore_patterns("*-shm"))
-    shutil.rmtree(living)
 
 
 def read_base(data_dir: Path) -> Rows:
@@ -65,14 +47,8 @@ def folder(tmp_path: Path) -> Path:
     """A base, a backup of it, and another base with other documents."""
     make_base(tmp_path / "data", "walrus")
     make_base(tmp_path / "other", "otter")
-    make_backup(tmp_path, "backup")
+    make_backup(tmp_path)
     return tmp_path
-
-
-def make_backup(folder: Path, name: str) -> None:
-    back_up(
-        folder / "data", folder / name, damage_is_allowed=False, now=NOW, on_progress=lambda step, done, total: None
-    )
 
 
 def run_kb(folder: Path, *arguments: str, strace: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
@@ -135,18 +111,20 @@ def test_a_killed_backup_is_never_called_one_and_harms_nothing(folder: Path, tel
 
 @pytest.mark.usefixtures("strace")
 def test_a_killed_restore_leaves_the_old_base_or_the_new_one(folder: Path, tell: Tell) -> None:
-    points = choose_points(folder, amount(selection=7, full=70), "restore", "backup", "--data-dir", "undisturbed")
+    shutil.copytree(folder / "other", folder / "undisturbed")
+    command = ("restore", "backup", "--yes", "--data-dir")
+    points = choose_points(folder, amount(selection=7, full=70), *command, "undisturbed")
     old, new = read_base(folder / "other"), read_base(folder / "data")
     target = folder / "target"
     restored = 0
 
     for point in points:
         shutil.copytree(folder / "other", target)
-        kill_at(point, folder, "restore", "backup", "--data-dir", "target", "--yes")
+        kill_at(point, folder, *command, "target")
         rows = read_base(target)
         assert rows in (old, new), point
         restored += rows == new
-        restore(folder / "backup", target, now=NOW, on_progress=lambda step, done, total: None)
+        restore_backup(folder, "target")
         assert read_base(target) == new
         assert {path.name for path in target.glob("kb.sqlite*")} == {"kb.sqlite"}
         shutil.rmtree(target)
@@ -169,14 +147,23 @@ def resize(disk: Path, size_bytes: int) -> None:
     subprocess.run(["mount", "-o", f"remount,size={size_bytes}", str(disk)], check=True)
 
 
-@pytest.mark.parametrize("room", ["for half of the database", "for some of the originals"])
+ROOMS = ["for half of the database", "for half of the originals"]
+
+
+def measure(room: str, folder: Path) -> int:
+    backup = read_manifest(folder / "backup")
+    if room == ROOMS[0]:
+        return backup.database_bytes // 2
+    return backup.database_bytes + backup.originals_bytes // 2
+
+
+@pytest.mark.parametrize("room", ROOMS)
 def test_a_full_disk_is_told_and_keeps_nothing_of_the_backup(folder: Path, small_disk: Path, room: str) -> None:
-    database_bytes = (folder / "backup" / "kb.sqlite").stat().st_size
-    resize(small_disk, database_bytes // 2 if "half" in room else database_bytes + 70_000)
+    resize(small_disk, measure(room, folder))
 
     full = run_kb(folder, "backup", "disk/backup", "--data-dir", "data")
     left = list(small_disk.iterdir())
-    resize(small_disk, 10 * database_bytes)
+    resize(small_disk, LARGE)
     enough = run_kb(folder, "backup", "disk/backup", "--data-dir", "data")
 
     assert (full.returncode, full.stdout) == (1, "")
@@ -186,14 +173,12 @@ def test_a_full_disk_is_told_and_keeps_nothing_of_the_backup(folder: Path, small
     assert check_base(small_disk / "backup" / "kb.sqlite") == []
 
 
-@pytest.mark.parametrize("room", ["for half of the database", "for some of the originals"])
+@pytest.mark.parametrize("room", ROOMS)
 def test_a_full_disk_is_told_and_leaves_the_old_base(folder: Path, small_disk: Path, room: str) -> None:
-    database_bytes = (folder / "backup" / "kb.sqlite").stat().st_size
-    resize(small_disk, 100 * database_bytes)
+    resize(small_disk, LARGE)
     shutil.copytree(folder / "other", small_disk / "data")
     old = read_base(folder / "other")
-    used = shutil.disk_usage(small_disk).used
-    resize(small_disk, used + (database_bytes // 2 if "half" in room else database_bytes + 70_000))
+    resize(small_disk, shutil.disk_usage(small_disk).used + measure(room, folder))
 
     full = run_kb(folder, "restore", "backup", "--data-dir", "disk/data", "--yes")
     shutil.copytree(small_disk / "data", folder / "afterwards")

@@ -19,7 +19,7 @@ from tests.faults.amounts import IS_FULL, SEED, Tell, amount
 from tests.faults.consistency import assert_base_is_consistent, assert_originals_are_those_in_use
 from tests.faults.mixed_load import Client
 
-ALL_INGESTED_WITHIN_SECONDS = 60
+WAIT_SECONDS = 60
 READY_WITHIN_SECONDS = 3.0
 # Some fall into the start of a process, others into its work.
 PAUSES_SECONDS = ((0.02, 0.5), (0.5, 2.0))
@@ -46,14 +46,16 @@ def kill_at_random(engine: EngineProgram, kills: int, chance: random.Random) -> 
 
 def kill_child(engine: EngineProgram, module: str) -> None:
     """Wait for it first: the last one may just have been killed."""
+    deadline = time.monotonic() + WAIT_SECONDS
     while True:
         for child in psutil.Process(engine.process.pid).children():
             try:
                 if module in child.cmdline():
                     child.kill()
                     return
-            except psutil.Error:
+            except psutil.NoSuchProcess:
                 continue
+        assert time.monotonic() < deadline, f"No {module} was started again"
         time.sleep(0.05)
 
 
@@ -69,7 +71,7 @@ def add_documents(client: Client) -> None:
 
 
 def wait_until_ingested(client: Client) -> None:
-    deadline = time.monotonic() + ALL_INGESTED_WITHIN_SECONDS
+    deadline = time.monotonic() + WAIT_SECONDS
     for entry in client.entries:
         while not client.settle(entry):
             assert time.monotonic() < deadline, entry
@@ -100,7 +102,7 @@ def test_kills_lose_no_acknowledged_write_and_leave_none_half_or_twice(engine: E
             # Once, if it is there: a job that ran twice counts once.
             assert client.find(entry.word) == ([] if entry.is_deleted else [entry.document_id])
         client.close()
-    assert httpx.get(f"{engine.mcp_url}/health", trust_env=False).is_success
+    assert httpx.get(f"{engine.mcp_url}/health", trust_env=False, timeout=WAIT_SECONDS).is_success
     engine.restart()
     assert engine.stop() == 0
     assert_base_is_consistent(engine.data_dir / "kb.sqlite")

@@ -2,8 +2,9 @@
 
 import hashlib
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -23,9 +24,10 @@ from tests.bundles import (
     unpack,
 )
 
-from kb.engine.bundle import MAX_MEMBER_BYTES, begin_bundle, end_bundle, render_document
 from kb.engine.errors import InvalidRequest, KbError, TooLarge, UnsupportedFormat
-from kb.engine.model.portable import PortableChunk, PortableDocument, PortableRevision
+from kb.engine.exchange.reading import MAX_MEMBER_BYTES
+from kb.engine.exchange.writing import begin_bundle, end_bundle, render_document
+from kb.engine.model.portable import DocumentRecord, PortableChunk, PortableDocument, PortableRevision
 
 WALRUS = b"The walrus is a file."
 
@@ -94,13 +96,21 @@ def test_e21_what_is_packed_comes_out_again_however_it_is_cut_on_its_way(
 def test_e21_any_program_that_reads_tar_files_reads_a_bundle() -> None:
     bundle = pack([portable_note(), WALRUS])
 
-    names = list(list_members(bundle))
+    names = list_members(bundle)
 
     assert names[0] == "bundle.json"
     assert names[1].startswith("vectors/")
     assert names[2].startswith("documents/")
     assert names[3] == f"originals/{hashlib.sha256(WALRUS).hexdigest()}"
     assert names[4:] == ["end.json"]
+
+
+def test_e21_the_page_about_the_format_tells_every_field() -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/bundle-format.md").read_text(encoding="utf-8")
+
+    told = {field.name for kind in (DocumentRecord, PortableRevision, PortableChunk) for field in fields(kind)}
+
+    assert {name for name in told if f"`{name}`" not in page} == set()
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.9, 0.999])

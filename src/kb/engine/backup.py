@@ -76,7 +76,8 @@ def translated_errors() -> Iterator[None]:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise StorageFull("The disk is full. Free some space and try again.") from error
-        raise Unavailable(f"{error.filename} cannot be read or written: {error.strerror}.") from error
+        place = error.filename or "The disk"
+        raise Unavailable(f"{place} cannot be read or written: {error.strerror}.") from error
 
 
 def back_up(
@@ -92,7 +93,7 @@ def back_up(
     destination = destination.resolve()
     partial = destination.with_name(f"{destination.name}.partial")
     with translated_errors(), be_only_backup(data_dir):
-        if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
+        if destination.is_file() or (destination.is_dir() and any(destination.iterdir())):
             raise Conflict(f"There is something at {destination} already. Name a folder that does not exist yet.")
         if partial.exists():
             shutil.rmtree(partial)
@@ -155,7 +156,7 @@ def _copy_originals(
         try:
             sizes[name] = copy_original(originals.path_of(name), folder / name[:2] / name, name)
         except DamagedOriginal:
-            of_what = f"of document {', '.join(map(str, document_ids))}" if document_ids else "of an unfinished job"
+            of_what = f"of document {', '.join(map(str, document_ids))}" if document_ids else "of a job"
             damage.append(DamageEntry(f"The original {of_what} is missing or damaged.", document_ids, name))
     return sizes, damage
 
@@ -202,7 +203,8 @@ def read_manifest(backup: Path) -> Manifest:
 
 
 def has_base(data_dir: Path) -> bool:
-    return (data_dir / DATABASE).exists()
+    with translated_errors():
+        return (data_dir / DATABASE).exists()
 
 
 def restore(backup: Path, data_dir: Path, *, now: datetime, on_progress: OnProgress) -> Manifest:

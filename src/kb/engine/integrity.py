@@ -1,11 +1,10 @@
 """Whether everything that was stored is still what it was: the base's rows, and the originals they refer to."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kb.engine.model import CheckCursor, Checked, Damage, DamageKind, UsedOriginal
-from kb.engine.originals import Originals
+from kb.engine.originals import Originals, compute_digest
 from kb.engine.ports import Store
 
 # A base that is damaged all over needs no longer list, and an answer has to end somewhere.
@@ -51,9 +50,9 @@ def check_in_steps(store: Store, originals: Originals, cursor: CheckCursor) -> I
 
 def _check_original(store: Store, originals: Originals, used: UsedOriginal) -> tuple[Checked, list[Damage]]:
     try:
-        with originals.path_of(used.name).open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-            checked = Checked(originals=1, bytes=file.tell())
+        path = originals.path_of(used.name)
+        digest = compute_digest(path)
+        checked = Checked(originals=1, bytes=path.stat().st_size)
     except (OSError, ValueError) as error:
         # It may have been deleted, with all that referred to it, since its name was read.
         if isinstance(error, FileNotFoundError) and not store.is_original_in_use(used.name):

@@ -109,7 +109,8 @@ class Originals:
         """Give a finished upload its place. Call it, and write the row that refers to it, while `locked`."""
         place = self.path_of(name)
         with translated_errors():
-            if place.exists():
+            # One that is damaged is replaced: adding the file again repairs it.
+            if is_whole(place, name):
                 return
             if not place.parent.exists():
                 place.parent.mkdir(exist_ok=True)
@@ -152,7 +153,7 @@ class Originals:
         One that cannot be removed now is removed by the sweep at the next start. While somebody holds the
         pin nothing is removed: whoever lets go of it last sees to that.
         """
-        with self.locked():
+        with translated_errors(), self.locked():
             try:
                 with hold(self._pin, fcntl.LOCK_EX | fcntl.LOCK_NB):
                     return sum(_remove(self.path_of(name)) for name in names if not is_in_use(name))

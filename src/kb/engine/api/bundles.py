@@ -12,11 +12,11 @@ from fastapi.responses import StreamingResponse
 from pydantic import NonNegativeInt
 from starlette.requests import ClientDisconnect
 
-from kb.engine import exchange
 from kb.engine.api.answers import Answer
 from kb.engine.api.parameters import EngineDep
-from kb.engine.bundle import MEDIA_TYPE
-from kb.engine.errors import InvalidRequest, UnsupportedFormat
+from kb.engine.errors import InvalidRequest, KbError, UnsupportedFormat
+from kb.engine.exchange import exporting, importing
+from kb.engine.exchange.bundle import MEDIA_TYPE
 
 router = APIRouter(tags=["bundles"])
 
@@ -42,7 +42,7 @@ def export_bundle(engine: EngineDep) -> StreamingResponse:
 
     Its format is told in the reference page of bundles. A bundle that lacks its last member was cut off.
     """
-    pieces = exchange.export_bundle(engine.store, engine.originals)
+    pieces = exporting.export_bundle(engine.store, engine.originals)
     # What goes wrong before the first piece can still be told as a problem.
     return StreamingResponse(
         chain([next(pieces)], pieces),
@@ -63,7 +63,7 @@ async def import_bundle(engine: EngineDep, request: Request) -> ImportAnswer:
         raise UnsupportedFormat(f"Send a bundle, as {MEDIA_TYPE}.")
     body = request.stream()
     work = partial(
-        exchange.import_bundle,
+        importing.import_bundle,
         engine.store,
         engine.originals,
         iter(lambda: from_thread.run(_next_piece, body), b""),
@@ -74,8 +74,11 @@ async def import_bundle(engine: EngineDep, request: Request) -> ImportAnswer:
     try:
         # A thread of its own: it waits for the sender, and those that all requests share must not.
         imported = await to_thread.run_sync(work, limiter=CapacityLimiter(1))
-    finally:
+    except KbError:
         await _read_to_its_end(body)
+        raise
+    finally:
+        # Some may have to be embedded anew.
         engine.wake_worker()
     return ImportAnswer.of(imported)
 

@@ -16,6 +16,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from contextvars import Context
 from typing import Annotated, Any, NamedTuple
 
 import anyio
@@ -88,7 +89,8 @@ class Feed:
             self._streams.add(told)
             if self._task is None:
                 self._newest = newest
-                self._task = asyncio.create_task(self._watch(engine))
+                # In a context of its own: it does not belong to the request that happens to be the first.
+                self._task = asyncio.create_task(self._watch(engine), context=Context())
             try:
                 yield _follow(engine, last_event_id, max(newest, self._newest), heard)
             finally:

@@ -17,6 +17,7 @@ from fastapi.responses import PlainTextResponse
 from kb.engine.api.events import Feed
 from kb.engine.api.measuring import Measurements, MeasurementsDep, render_sample
 from kb.engine.api.parameters import EngineDep
+from kb.engine.backup import DATABASE
 from kb.engine.model import JobStatus
 from kb.engine.wiring import Engine
 from kb.version import VERSION
@@ -70,8 +71,7 @@ def _render_queue(engine: Engine) -> Iterator[str]:
     by_status = {"queued": counts.queued, "running": counts.running, "failed": counts.failed}
     samples = [render_sample("kb_jobs", count, {"status": status}) for status, count in by_status.items()]
     yield from _metric("kb_jobs", "gauge", "Jobs by status; finished ones are forgotten after 30 days.", samples)
-    newest = engine.store.list_jobs(status=None, limit=1, offset=0).rows
-    yield from _counter("kb_jobs_submitted_total", "Jobs ever submitted.", newest[0].id if newest else 0)
+    yield from _counter("kb_jobs_submitted_total", "Jobs ever submitted.", counts.ever_submitted)
     # The newest comes first, so that the last of them is the oldest.
     oldest = engine.store.list_jobs(status=JobStatus.QUEUED, limit=1, offset=max(counts.queued - 1, 0)).rows
     waiting = (engine.clock() - oldest[0].created_at).total_seconds() if oldest else 0
@@ -80,7 +80,7 @@ def _render_queue(engine: Engine) -> Iterator[str]:
 
 def _render_disk(data_dir: Path) -> Iterator[str]:
     # The write-ahead log belongs to the base, and is not there at every moment.
-    sizes = [path.stat().st_size for name in ("kb.sqlite", "kb.sqlite-wal") if (path := data_dir / name).exists()]
+    sizes = [path.stat().st_size for name in (DATABASE, f"{DATABASE}-wal") if (path := data_dir / name).exists()]
     yield from _gauge("kb_database_bytes", "The size of the database on disk.", sum(sizes))
     yield from _gauge("kb_disk_free_bytes", "Free space where the data is.", shutil.disk_usage(data_dir).free)
 

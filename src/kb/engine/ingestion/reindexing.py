@@ -33,6 +33,9 @@ def reindex(
 ) -> None:
     """Do every document, then let searches use the new vectors: all of them from one moment on."""
     after = claim.cursor
+    if source is IndexSource.ORIGINALS:
+        # The words of a chunk can be taken out of the index only if they are those that were put in.
+        store.mend_full_text()
     while True:
         total = store.count_documents_to_index(source, after=after)
         for done, document_id in enumerate(_documents_to_index(store, source, after)):
@@ -55,8 +58,9 @@ def _index_anew(
 ) -> None:
     while True:
         try:
-            detail = store.read_document(document_id)
-            sections = _read_sections(detail, source, originals)
+            # Without its chunks: they may be what is damaged.
+            detail = store.read_document(document_id, chunk_limit=0)
+            sections = _read_sections(store, detail, source, originals)
             text = index_text(sections, detail.document.title, embedder)
             store.replace_text(claim, document_id, text, expected_version=detail.document.version)
         except DocumentNotFound:
@@ -66,7 +70,7 @@ def _index_anew(
         return
 
 
-def _read_sections(detail: DocumentDetail, source: IndexSource, originals: Originals) -> list[Section]:
+def _read_sections(store: Store, detail: DocumentDetail, source: IndexSource, originals: Originals) -> list[Section]:
     document = detail.document
     if source is IndexSource.ORIGINALS and detail.text is not None:
         return sections_of_note(detail.text)
@@ -76,4 +80,4 @@ def _read_sections(detail: DocumentDetail, source: IndexSource, originals: Origi
         except (Unreadable, FileNotFoundError) as error:
             log.warning("Document %d keeps its text, since its original cannot be read: %s", document.id, error)
     # Each chunk is a section of its own: one that fits the model stays as it is, a longer one is split.
-    return [Section(chunk.text, chunk.heading, chunk.page_num) for chunk in detail.chunks]
+    return [Section(chunk.text, chunk.heading, chunk.page_num) for chunk in store.read_document(document.id).chunks]

@@ -22,6 +22,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from datetime import datetime, timedelta
 
 from kb.engine.caller import Caller, acting_for
@@ -58,12 +59,17 @@ class Worker:
     def work(self, wait: Callable[[], None]) -> None:
         """Do jobs as they come, until told to stop; `wait` is called when there are none, and returns when it is
         worth looking."""
+        trouble: str | None = None
         while not self._stopping.is_set():
             try:
                 if not self.work_once():
                     wait()
-            except (Unavailable, StorageFull):
-                log.exception("The store cannot be reached; trying again.")
+                trouble = None
+            except (Unavailable, StorageFull) as error:
+                # A full disk may stay full for days, and is tried twice a second.
+                if error.message != trouble:
+                    log.warning("No job can be taken; trying again until one can: %s", error.message)
+                    trouble = error.message
                 wait()
 
     def work_once(self) -> bool:
@@ -148,7 +154,10 @@ class Worker:
             if must_stop.is_set():
                 raise Stopping
 
-        thread = threading.Thread(target=beat, name=f"heartbeat-{claim.job_id}", daemon=True)
+        # The thread's lines in the log name the job as well.
+        thread = threading.Thread(
+            target=copy_context().run, args=(beat,), name=f"heartbeat-{claim.job_id}", daemon=True
+        )
         thread.start()
         try:
             yield report

@@ -128,3 +128,4 @@ class QueueCounts:
     queued: int
     running: int
     failed: int
+    ever_submitted: int

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 
 import uvicorn
@@ -25,9 +26,11 @@ def serve_engine(
 
     Before anything is changed, raises `CannotStart` if the port and `Conflict` if the data directory is taken.
     """
-    with listen(host, port, "KB_PORT") as listener, open_engine(options) as engine:
+    with ExitStack() as opened:
+        listener = opened.enter_context(listen(host, port, "KB_PORT"))
         url = url_of(listener)
         log.info("kb engine %s on %s, data in %s", VERSION, url, options.data_dir)
+        engine = opened.enter_context(open_engine(options))
         worker = start_worker(options)
         try:
             app = create_app(

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from kb.child import STOP_WITHIN_SECONDS, Child, listen_to_parent, read_options
+from kb.engine.ingestion.scrub import scrub
 from kb.engine.ingestion.upkeep import keep_up
 from kb.engine.ingestion.worker import Worker
 from kb.engine.model import Lane
@@ -44,7 +45,9 @@ def run_worker(options: EngineOptions, stopping: threading.Event, nudges: Nudges
 
     with open_parts(options) as parts, ThreadPoolExecutor() as threads:
         running = [threads.submit(work_in, lane) for lane in Lane]
-        running.append(threads.submit(keep_up, parts.store, parts.originals, parts.clock, stopping))
+        running += [
+            threads.submit(upkeep, parts.store, parts.originals, parts.clock, stopping) for upkeep in (keep_up, scrub)
+        ]
         wait(running, return_when=FIRST_EXCEPTION)
         # One that failed for a reason nobody foresaw takes the others with it: the engine starts another worker.
         stopping.set()

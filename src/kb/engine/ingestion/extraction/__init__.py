@@ -6,7 +6,7 @@ A new format is one module here and one entry in `_READERS` and `_EXTENSIONS`.
 from collections.abc import Callable
 from pathlib import Path, PureWindowsPath
 
-from kb.engine.errors import UnsupportedFormat
+from kb.engine.errors import Unreadable, UnsupportedFormat
 from kb.engine.ingestion.extraction.content import recognise_binary
 from kb.engine.ingestion.extraction.extracted import Extracted
 from kb.engine.ingestion.extraction.markdown import read_markdown, sections_of_markdown
@@ -48,8 +48,11 @@ def detect_format(filename: str, head: bytes) -> str:
 
 
 def extract(format: str, path: Path) -> Extracted:
-    """The text of a file of a supported format; raises `Unreadable` if it has none."""
-    return _READERS[format](path)
+    """The text of a file; raises `Unreadable` if it has none, or is of a format that cannot be read."""
+    reader = _READERS.get(format)
+    if reader is None:
+        raise Unreadable("unsupported_format", f"Files of format {format} cannot be read.")
+    return reader(path)
 
 
 def _unsupported(filename: str, reason: str) -> UnsupportedFormat:

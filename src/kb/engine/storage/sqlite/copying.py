@@ -15,6 +15,8 @@ from kb.engine.storage.sqlite.takeover import V2
 
 # 8 MB: a step takes some milliseconds, and a large base shows its progress.
 PAGES_PER_STEP = 1000
+# A damaged name may not even be text; the row's checksum tells of it.
+IS_NAME = "length(original) = 64 AND original NOT GLOB '*[^0-9a-f]*'"
 FILE_HEADER = b"SQLite format 3\0"
 
 
@@ -53,8 +55,8 @@ def read_contents(path: Path) -> Contents:
         users: dict[str, list[int]] = {}
         for original, document_id in fetch_all(
             db,
-            "SELECT original, id FROM documents WHERE original IS NOT NULL "
-            "UNION SELECT original, NULL FROM jobs WHERE original IS NOT NULL ORDER BY 1, 2",
+            f"SELECT original, id FROM documents WHERE {IS_NAME} "
+            f"UNION SELECT original, NULL FROM jobs WHERE {IS_NAME} ORDER BY 1, 2",
         ):
             users.setdefault(original, []).extend([] if document_id is None else [document_id])
         return Contents(version, int(db.execute("SELECT count(*) FROM documents").get), users)
@@ -71,6 +73,8 @@ def fold_log(path: Path) -> bool:
             return False
     try:
         with translated_errors(), closing(_open(path)) as db:
+            # Without others there is no file to share with them, for which a full disk might have no room.
+            db.pragma("locking_mode", "exclusive")
             db.pragma("journal_mode", "delete")
             return True
     except Unavailable as error:

@@ -53,6 +53,9 @@ def translated_errors() -> Iterator[None]:
         trouble = _trouble_of(error)
         assert trouble is not None  # noqa: S101 - it is one of them
         raise type(trouble)(trouble.message) from error
+    except UnicodeDecodeError as error:
+        # SQLite takes any bytes for text; what was written was text.
+        raise Unavailable(DISK_TROUBLE[apsw.CorruptError].message) from error
 
 
 @contextmanager

@@ -62,6 +62,11 @@ class IntegrityRows:
         with self._database.write() as db:
             return _check_full_text(db)
 
+    def mend_full_text(self) -> None:
+        with self._database.write() as db:
+            if _check_full_text(db):
+                db.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('rebuild')")
+
     def read_scrub(self) -> Scrub:
         with self._database.read() as db:
             state = db.execute("SELECT value FROM meta WHERE key = 'scrub'").get
@@ -226,16 +231,17 @@ def _check_chunk(db: apsw.Connection, chunk_id: int, found: _Findings) -> None:
 
 
 def _check_revision(db: apsw.Connection, row_id: int, found: _Findings) -> None:
-    ((document_id, version, text, content_hash, is_current),) = fetch_all(
+    ((document_id, version, text, content_hash, is_row_whole, is_current),) = fetch_all(
         db,
-        "SELECT r.document_id, r.version, r.text, r.content_hash, "
+        "SELECT r.document_id, r.version, r.text, r.content_hash, r.checksum = "
+        "checksum(r.document_id, r.version, r.title, r.title_is_given, r.content_hash, r.created_at), "
         "(SELECT d.title = r.title AND d.content_hash = r.content_hash FROM documents AS d WHERE d.id = r.document_id) "
         "FROM note_revisions AS r WHERE r.rowid = ?",
         (row_id,),
     )
     # The newest revision has no text of its own: it is what the note says now.
-    is_whole = is_current if text is None else _hash_of(text) == content_hash
-    if not is_whole:
+    is_text_whole = is_current if text is None else _hash_of(text) == content_hash
+    if not (is_row_whole and is_text_whole):
         message = f"Version {version} of note {document_id} is not what the note said then."
         found.add(DamageKind.REVISION, document_id, message)
     found.checked += Checked(revisions=1, bytes=_size_of(text))

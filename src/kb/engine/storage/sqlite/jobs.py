@@ -63,7 +63,8 @@ class JobRows:
     def count_jobs(self) -> QueueCounts:
         with self._database.read() as db:
             counts = dict(fetch_all(db, "SELECT status, count(*) FROM jobs GROUP BY status"))
-        return QueueCounts(counts.get("queued", 0), counts.get("running", 0), counts.get("failed", 0))
+            submitted: int = db.execute("SELECT max(seq) FROM sqlite_sequence WHERE name = 'jobs'").get or 0
+        return QueueCounts(counts.get("queued", 0), counts.get("running", 0), counts.get("failed", 0), submitted)
 
     def cancel_job(self, ref: Ref, *, now: datetime) -> Job:
         with self._database.write() as db:

@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 
 # A worker whose engine was killed may go on for 10 seconds, with the base open.
 ALONE_WITHIN_MS = 15_000
+# What SQLite keeps beside a file, by how the name ends.
+LOGS = ("-journal", "-wal", "-shm")
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,8 @@ def _fold_log_in(db: apsw.Connection) -> None:
 def _put_in_place(new_path: Path, path: Path, old: OldBase) -> None:
     if old.path == path:
         _keep_as_backup(path, _beside(path, f".schema-{old.version}"))
-    for ending in ("-wal", "-shm"):
+    # A log that is left from a base that is gone would be taken for the new one's.
+    for ending in LOGS:
         _beside(path, ending).unlink(missing_ok=True)
     os.replace(new_path, path)
     sync_folder(path.parent)
@@ -198,7 +201,7 @@ def _keep_as_backup(path: Path, backup: Path) -> None:
 
 
 def _remove(new_path: Path) -> None:
-    for ending in ("", "-journal", "-wal", "-shm"):
+    for ending in ("", *LOGS):
         _beside(new_path, ending).unlink(missing_ok=True)
 
 
@@ -212,8 +215,8 @@ def _told_plainly(old: OldBase) -> Iterator[None]:
 
     def explain(reason: object) -> str:
         return (
-            f"{old.path} could not be brought up to date: {reason} It still is what it was, with schema {old.version}: "
-            "put that right and start again, or go on with the kb that wrote it."
+            f"{old.path} could not be brought up to date. {reason} "
+            f"It is as it was, with schema {old.version}, and the kb that wrote it can go on with it."
         )
 
     try:

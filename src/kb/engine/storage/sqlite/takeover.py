@@ -123,8 +123,8 @@ def take_over(old: apsw.Connection, new: apsw.Connection, *, folder: Path, origi
         for ordinal, chunk in enumerate(chunks):
             _add_chunk(new, document.id, ordinal, *chunk)
     new.execute(
-        "INSERT INTO note_revisions SELECT id, version, title, title_is_given, content_hash, created_at, NULL "
-        "FROM documents WHERE note_text IS NOT NULL"
+        "INSERT INTO note_revisions (document_id, version, title, title_is_given, content_hash, created_at) "
+        "SELECT id, version, title, title_is_given, content_hash, created_at FROM documents WHERE note_text IS NOT NULL"
     )
     _flush_originals(new, originals)
     _take_over_tags(old, new)

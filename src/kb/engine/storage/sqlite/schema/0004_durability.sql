@@ -118,11 +118,19 @@ CREATE TABLE note_revisions (
     title_is_given INTEGER NOT NULL,
     content_hash   TEXT    NOT NULL,
     created_at     TEXT    NOT NULL,
+    checksum       INTEGER NOT NULL DEFAULT 0,    -- of the columns above, kept by a trigger; content_hash is that of the text
     text           TEXT,
     PRIMARY KEY (document_id, version)
 );
-INSERT INTO note_revisions
-SELECT id, version, title, title_is_given, content_hash, COALESCE(updated_at, created_at), NULL
+
+CREATE TRIGGER revision_is_added AFTER INSERT ON note_revisions BEGIN
+    UPDATE note_revisions
+    SET checksum = checksum(document_id, version, title, title_is_given, content_hash, created_at)
+    WHERE document_id = new.document_id AND version = new.version;
+END;
+
+INSERT INTO note_revisions (document_id, version, title, title_is_given, content_hash, created_at)
+SELECT id, version, title, title_is_given, content_hash, COALESCE(updated_at, created_at)
 FROM documents WHERE note_text IS NOT NULL;
 
 -- Who changed what. It holds no text of any document: what is deleted is gone from here too.

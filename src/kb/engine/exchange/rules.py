@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from pathlib import PureWindowsPath
 
 import numpy as np
 
@@ -28,7 +27,7 @@ UNIT_TOLERANCE = 1e-3
 KIND = re.compile(r"[a-z0-9_-]{1,40}")
 DIGEST = re.compile(r"[0-9a-f]{64}")
 MODEL = re.compile(r"[\x20-\x7e]{0,200}")
-CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
+UNUSABLE_IN_FILENAMES = re.compile(r"[\x00-\x1f\x7f/\\]")
 
 
 def find_fault(document: PortableDocument) -> str | None:
@@ -61,7 +60,7 @@ def _check_names(record: DocumentRecord) -> Iterator[str]:
     if any(len(title) > MAX_TITLE_CHARACTERS for title in (record.title, *(one.title for one in record.revisions))):
         yield f"a title must have at most {MAX_TITLE_CHARACTERS} characters"
     filename = record.filename
-    if not filename or PureWindowsPath(filename).name != filename or CONTROL_CHARACTERS.search(filename):
+    if filename in ("", ".", "..") or UNUSABLE_IN_FILENAMES.search(filename):
         yield "filename must be a name and not a path"
     path = record.source_path
     if path is not None and ("\0" in path or not 1 <= len(path) <= MAX_SOURCE_PATH_CHARACTERS):

@@ -1,29 +1,17 @@
-"""Documents out of a base and into another, in bundles (SPEC E21), without extracting or embedding anything again."""
+"""The documents of a bundle into a base."""
 
-import hashlib
-import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import BinaryIO
 
-from kb.engine.bundle import (
-    IncomingOriginal,
-    begin_bundle,
-    begin_original,
-    end_bundle,
-    end_original,
-    read_bundle,
-    render_document,
-)
-from kb.engine.errors import DocumentNotFound, FileTooLarge, InvalidRequest, KbError, Unavailable
+from kb.engine.errors import DocumentNotFound, FileTooLarge, InvalidRequest, KbError
+from kb.engine.exchange.reading import IncomingOriginal, read_bundle
 from kb.engine.model import DocumentId, EmbeddingModel, IndexSource
 from kb.engine.model.portable import Arrival, Arrived, DocumentRecord, PortableDocument
-from kb.engine.originals import IncomingFile, Originals, translated_errors
+from kb.engine.originals import IncomingFile, Originals
 from kb.engine.ports import Store
 
-PIECE_BYTES = 256 * 1024
 BYTES_PER_MB = 1_048_576
 
 
@@ -35,69 +23,6 @@ class Imported:
     originals_added: int = 0
     reindexing: bool = False
     """Whether some have vectors of another model, so that they are made anew in the background."""
-
-
-# out
-
-
-def export_bundle(store: Store, originals: Originals) -> Iterator[bytes]:
-    """The base as one bundle, by id. Raises `Unavailable`, in its middle too, where an original is missing or damaged.
-
-    Each document is as it was at one moment, but not all at the same one: what is deleted meanwhile may be missing,
-    what is added meanwhile is there.
-    """
-    exported: set[bytes] = set()
-    documents = 0
-    document = store.find_portable(after=DocumentId(0))
-    yield begin_bundle()
-    while document is not None:
-        name = document.record.original
-        if name is not None and bytes.fromhex(name) not in exported:
-            try:
-                # An open file can be read to its end, whoever deletes it meanwhile.
-                file = originals.path_of(name).open("rb")
-            except FileNotFoundError as error:
-                document = _read_again(store, originals, document.record, error)
-                continue
-            yield from _export_original(file, document.record, name)
-            exported.add(bytes.fromhex(name))
-        yield render_document(document)
-        documents += 1
-        document = store.find_portable(after=DocumentId(document.record.id))
-    yield end_bundle(documents=documents, originals=len(exported))
-
-
-def _read_again(
-    store: Store, originals: Originals, record: DocumentRecord, error: FileNotFoundError
-) -> PortableDocument | None:
-    """The document whose original was not there any more: as it is by now, or the next one."""
-    name = record.original or ""
-    if store.is_original_in_use(name) and not originals.path_of(name).exists():
-        raise _broken_original(record, "is missing") from error
-    return store.find_portable(after=DocumentId(record.id - 1))
-
-
-def _export_original(file: BinaryIO, record: DocumentRecord, name: str) -> Iterator[bytes]:
-    computed = hashlib.sha256()
-    with file, translated_errors():
-        size_bytes = os.fstat(file.fileno()).st_size
-        yield begin_original(name, size_bytes)
-        while piece := file.read(PIECE_BYTES):
-            computed.update(piece)
-            yield piece
-    if computed.hexdigest() != name:
-        raise _broken_original(record, "is damaged")
-    yield end_original(size_bytes)
-
-
-def _broken_original(record: DocumentRecord, what: str) -> Unavailable:
-    return Unavailable(
-        f"The original of document {record.id} ({record.filename}) {what}. "
-        "Add the file again, or delete the document, and export again."
-    )
-
-
-# in
 
 
 def import_bundle(
@@ -123,16 +48,13 @@ def import_bundle(
                 else:
                     bringing.add_document(member)
         finally:
-            bringing.discard_originals()
-            store.adopt_model(now=clock())
+            bringing.finish()
     except KbError as error:
-        counts = asdict(bringing.imported)
         done = bringing.imported.documents_added + bringing.imported.documents_replaced
-        error.message += f" The {done} documents imported before stay; import the mended bundle to go on."
-        error.details |= {name: count for name, count in counts.items() if name != "reindexing"}
+        error.message += f" Documents imported before that: {done}. They stay; importing again goes on after them."
+        error.details |= asdict(bringing.imported)
         raise
-    is_reindexing = store.count_documents_to_index(IndexSource.CHUNKS, after=DocumentId(0)) > 0
-    return replace(bringing.imported, reindexing=is_reindexing)
+    return bringing.imported
 
 
 class _Bringing:
@@ -172,10 +94,13 @@ class _Bringing:
             incoming.finish()
             self._waiting[original.name] = incoming, stack.pop_all()
 
-    def discard_originals(self) -> None:
-        """Those that no document has taken."""
+    def finish(self) -> None:
+        """Forget the originals that no document has taken, and have vectors of another model made anew."""
         for _, stack in self._waiting.values():
             stack.close()
+        self._store.adopt_model(now=self._clock())
+        stale = self._store.count_documents_to_index(IndexSource.CHUNKS, after=DocumentId(0))
+        self.imported = replace(self.imported, reindexing=stale > 0)
 
     def add_document(self, document: PortableDocument) -> None:
         record = document.record

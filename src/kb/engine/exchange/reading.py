@@ -1,72 +1,27 @@
-"""A bundle: documents on their way from one base to another, as one stream of bytes.
-
-It is a tar file, uncompressed, with these members in this order:
-
-    bundle.json               says that this is a bundle
-    originals/<sha256>        before the first document that refers to it
-    vectors/<sha256>          before their document, if it has any
-    documents/<sha256>.json   everything else of a document
-    end.json                  how many there were: a bundle without it was cut off
-
-Each member between the first and the last is named by the SHA-256 of its content, so damage is found before
-anything is made of it. What a member refers to comes before it, so a reader never holds more than one document.
-Equal bases make equal bundles: nothing in it tells when or where it was made.
-
-Everything read is taken for what anybody may have written: `read_bundle` gives out nothing that it has not checked.
-"""
+"""Documents and originals out of a bundle, each checked before it is given out."""
 
 import hashlib
-import json
 import re
 import tarfile
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
-from datetime import datetime
-from typing import Literal
-from uuid import UUID
+from dataclasses import dataclass
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, NonNegativeInt, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from kb.engine.bundle_rules import find_fault
 from kb.engine.errors import InvalidRequest, TooLarge, UnsupportedFormat
+from kb.engine.exchange.bundle import BLOCK_BYTES, BundleEnd, BundleNotice, DocumentMember, padding_of
+from kb.engine.exchange.rules import find_fault
 from kb.engine.model import Vectors
-from kb.engine.model.portable import STRICT, DocumentRecord, PortableDocument
+from kb.engine.model.portable import PortableDocument
 
-MEDIA_TYPE = "application/x-tar"
 # A file of the largest accepted size and its text, or a note with a thousand long revisions, is well below.
 MAX_MEMBER_BYTES = 1024**3
 MAX_NOTICE_BYTES = 4096
-
-BLOCK = 512
 NAME = re.compile(r"(bundle\.json|end\.json|(originals|vectors)/([0-9a-f]{64})|documents/([0-9a-f]{64})\.json)")
 NOT_A_BUNDLE = "This is not a bundle of kb: send what GET /export answers."
 
-
-class BundleNotice(BaseModel):
-    """The first member."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    format: Literal["kb-bundle"] = "kb-bundle"
-    version: int = 1
-
-
-class BundleEnd(BaseModel):
-    """The last member."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    documents: NonNegativeInt
-    originals: NonNegativeInt
-
-
-@dataclass(frozen=True)
-class DocumentMember:
-    __pydantic_config__ = STRICT
-
-    document: DocumentRecord
-    vectors: str | None
+_DOCUMENT = TypeAdapter(DocumentMember)
 
 
 @dataclass(frozen=True)
@@ -75,70 +30,6 @@ class IncomingOriginal:
     size_bytes: int
     pieces: Iterator[bytes]
     """Raises `InvalidRequest` at the end if they are not what the name says; good until the next member is read."""
-
-
-_DOCUMENT = TypeAdapter(DocumentMember)
-
-
-# writing
-
-
-def begin_bundle() -> bytes:
-    return _render_member("bundle.json", BundleNotice().model_dump_json().encode())
-
-
-def render_document(document: PortableDocument) -> bytes:
-    vectors = document.vectors.astype("<f4").tobytes()
-    name = _digest(vectors) if vectors else None
-    content = json.dumps(
-        {"document": asdict(document.record), "vectors": name},
-        ensure_ascii=False,
-        separators=(",", ":"),
-        default=_render_value,
-    ).encode()
-    members = [_render_member(f"vectors/{name}", vectors)] if vectors else []
-    return b"".join([*members, _render_member(f"documents/{_digest(content)}.json", content)])
-
-
-def begin_original(name: str, size_bytes: int) -> bytes:
-    """What goes before its bytes."""
-    return _render_header(f"originals/{name}", size_bytes)
-
-
-def end_original(size_bytes: int) -> bytes:
-    """What goes after its bytes."""
-    return bytes(-size_bytes % BLOCK)
-
-
-def end_bundle(*, documents: int, originals: int) -> bytes:
-    end = BundleEnd(documents=documents, originals=originals)
-    return _render_member("end.json", end.model_dump_json().encode()) + bytes(2 * BLOCK)
-
-
-def _render_member(name: str, content: bytes) -> bytes:
-    return _render_header(name, len(content)) + content + bytes(-len(content) % BLOCK)
-
-
-def _render_header(name: str, size_bytes: int) -> bytes:
-    member = tarfile.TarInfo(name)
-    member.size = size_bytes
-    # Unlike the older ustar, it has a way to write sizes from 8 GB on.
-    return member.tobuf(tarfile.GNU_FORMAT)
-
-
-def _render_value(value: object) -> str:
-    if isinstance(value, datetime):
-        return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
-    if isinstance(value, UUID):
-        return str(value)
-    raise TypeError(type(value))
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-# reading
 
 
 class _Stream:
@@ -185,7 +76,7 @@ class _Member:
 
     def read_verified(self) -> bytes:
         content = self.read(limit=MAX_MEMBER_BYTES)
-        self._require_digest(_digest(content))
+        self._require_digest(hashlib.sha256(content).hexdigest())
         return content
 
     def verified_pieces(self) -> Iterator[bytes]:
@@ -197,15 +88,15 @@ class _Member:
         self._require_digest(computed.hexdigest())
 
     def _skip_padding(self) -> None:
-        if any(self.stream.take(-self.size_bytes % BLOCK)):
-            raise damaged(self.name)
+        if any(self.stream.take(padding_of(self.size_bytes))):
+            raise _damaged(self.name)
 
     def _require_digest(self, computed: str) -> None:
         if computed != self.digest:
-            raise damaged(self.name)
+            raise _damaged(self.name)
 
 
-def damaged(name: str) -> InvalidRequest:
+def _damaged(name: str) -> InvalidRequest:
     return InvalidRequest(f"The bundle is damaged: the content of {name} is not what its name says.")
 
 
@@ -252,7 +143,7 @@ def _read_notice(stream: _Stream) -> None:
 
 def _read_header(stream: _Stream) -> _Member:
     try:
-        header = tarfile.TarInfo.frombuf(stream.take(BLOCK), "utf-8", "strict")
+        header = tarfile.TarInfo.frombuf(stream.take(BLOCK_BYTES), "utf-8", "strict")
     except (tarfile.HeaderError, UnicodeDecodeError) as error:
         raise InvalidRequest("The bundle is damaged: where a member should begin, none does.") from error
     if header.type != tarfile.REGTYPE or header.size < 0 or NAME.fullmatch(header.name) is None:
@@ -289,7 +180,7 @@ def _read_end(member: _Member, counted: BundleEnd) -> None:
     try:
         told = BundleEnd.model_validate_json(member.read(limit=MAX_NOTICE_BYTES))
     except ValidationError as error:
-        raise damaged(member.name) from error
+        raise _damaged(member.name) from error
     if told != counted:
         raise InvalidRequest(f"The bundle should hold {told.documents} documents and {told.originals} originals.")
     zeros = 0
@@ -297,5 +188,5 @@ def _read_end(member: _Member, counted: BundleEnd) -> None:
         if any(piece):
             raise InvalidRequest("The bundle goes on after its end.")
         zeros += len(piece)
-    if zeros < 2 * BLOCK:
+    if zeros < 2 * BLOCK_BYTES:
         raise InvalidRequest("The bundle breaks off before its end.")
