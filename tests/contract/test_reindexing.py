@@ -225,10 +225,13 @@ def test_e21_a_reindex_reads_the_originals_again(old: Pipeline) -> None:
     assert titles(old, "harbour")[0] == "Boats"
 
 
-def test_e21_a_document_whose_original_is_gone_keeps_its_text(old: Pipeline) -> None:
+@pytest.mark.parametrize("harm", [Path.unlink, lambda path: path.write_text("# Cars\n\nA car drives.")])
+def test_e21_a_document_whose_original_is_gone_or_damaged_keeps_its_text(
+    old: Pipeline, harm: Callable[[Path], object]
+) -> None:
     document = old.store.get_document(4)
     assert document.original is not None
-    old.originals.path_of(document.original).unlink()
+    harm(old.originals.path_of(document.original))
 
     old.store.add_reindex(now=LATER)
     work_off(old)

@@ -7,10 +7,11 @@ from pathlib import Path
 import apsw
 import pytest
 from tests.contract.backends import SqliteBackend
-from tests.contract.samples import LATER, LEASE, NOW, add, add_note, index, note, revision
+from tests.contract.samples import LATER, LEASE, NOW, add, add_note, digest, file, index, note, revision
 
 from kb.engine.model import EVERYWHERE, Lane, NoteSubmission
 from kb.engine.ports import Store
+from kb.engine.storage.sqlite.checksums import register_checksum
 from kb.engine.storage.sqlite.claims import CLAIMABLE
 
 SECRETS = ["xylophonequartz", "隠された秘密の言葉", "mnemosynevault"]
@@ -126,3 +127,15 @@ def test_claiming_a_job_reads_the_queue_in_its_order_and_does_not_sort_it(
     connection.close()
     assert "jobs_to_do" in plan
     assert "TEMP B-TREE" not in plan
+
+
+def test_an_original_is_in_use_even_if_the_place_that_names_it_is_damaged(store: Store, folder: Path) -> None:
+    document = add(store, file("content"))
+    add_note(store, "the same as a file")
+    connection = apsw.Connection(str(folder / "kb.sqlite"))
+    register_checksum(connection)
+    connection.execute("UPDATE documents SET original = replace(original, 'a', 'b') WHERE id = ?", (document.id,))
+    connection.close()
+
+    assert store.is_original_in_use(digest("content"))
+    assert not store.is_original_in_use(digest("the same as a file"))

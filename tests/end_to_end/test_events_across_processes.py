@@ -37,7 +37,7 @@ def test_e8_progress_and_result_of_the_workers_job_are_told(running_engine: Engi
             progress = await wait_for(client, "job", first, id=job["id"], current_step="Generating embeddings")
             await client.cancel_job(job["id"])
             cancelled = await wait_for(client, "job", first, id=job["id"], status="cancelled")
-            short = await client.submit_note("A cormorant dries its wings.")
+            short = await client.submit_note("A gannet dries its wings.")
             completed = await wait_for(client, "job", cancelled["id"], id=short["id"], status="completed")
             document_id = completed["data"]["document_id"]
             added = await wait_for(client, "document_added", cancelled["id"], id=document_id)
@@ -50,7 +50,7 @@ def test_e8_progress_and_result_of_the_workers_job_are_told(running_engine: Engi
     assert "chunk" in progress["data"]["message"]
     assert cancelled["id"] > progress["id"]
     assert (completed["data"]["progress"], completed["data"]["chunks_created"]) == (1, 1)
-    assert added["data"]["title"] == "A cormorant dries its wings."
+    assert added["data"]["title"] == "A gannet dries its wings."
 
 
 def test_m24_events_of_an_engine_that_refuses_raise_its_answer(running_engine: EngineProgram) -> None:

@@ -45,6 +45,8 @@ TOLD_AS = {
     "note": {DamageKind.NOTE, DamageKind.DOCUMENT},
     "revision": {DamageKind.REVISION},
     "title": {DamageKind.DOCUMENT},
+    # It stands in the document and in both revisions.
+    "title of a note": {DamageKind.DOCUMENT, DamageKind.REVISION},
     "vector": {DamageKind.VECTOR},
 }
 
@@ -86,6 +88,7 @@ def base(folder: Path, rng: random.Random) -> Base:
             written = add(store, note(texts[0], title=title), index(Base(base.path), rng))
             base.keep("revision", texts[0])
             base.keep("note", texts[1])
+            base.keep("title of a note", title)
             new_text = index(base, rng)
             store.replace_note(written.id, revision(texts[1], title=title), new_text, expected_version=None, now=LATER)
     assert check_base(base.path) == []

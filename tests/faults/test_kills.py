@@ -79,7 +79,7 @@ def wait_until_ingested(client: Client) -> None:
 
 
 def test_kills_lose_no_acknowledged_write_and_leave_none_half_or_twice(engine: EngineProgram, tell: Tell) -> None:
-    """E24, E4, E14, E16, E17, S5"""
+    """E24, E4, E14, E16, E17, E21, S5"""
     chance = random.Random(SEED)  # noqa: S311 - no secret
     clients = [Client(engine.url, name, random.Random(chance.random())) for name in ("one", "two")]  # noqa: S311
     stopping = threading.Event()
@@ -102,6 +102,8 @@ def test_kills_lose_no_acknowledged_write_and_leave_none_half_or_twice(engine: E
             # Once, if it is there: a job that ran twice counts once.
             assert client.find(entry.word) == ([] if entry.is_deleted else [entry.document_id])
         client.close()
+    integrity = httpx.get(f"{engine.url}/api/v1/integrity", trust_env=False, timeout=WAIT_SECONDS).json()
+    assert (integrity["status"], integrity["problems"]) == ("ok", [])
     assert httpx.get(f"{engine.mcp_url}/health", trust_env=False, timeout=WAIT_SECONDS).is_success
     engine.restart()
     assert engine.stop() == 0

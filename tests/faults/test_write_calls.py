@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 from tests.contract.backends import MODEL
@@ -29,8 +30,11 @@ CALLS = ("pwrite64", "write", "fsync", "fdatasync", "ftruncate", "rename", "unli
 WRITES = 40
 STATES = states(WRITES)
 
-Point = tuple[str, int]
+Point: TypeAlias = tuple[str, int]
 """A kind of call, and which of those that the process makes."""
+
+# Where an error once did harm: an accepted upload was answered as if it had failed.
+FOUND_ONCE: list[Point] = [("unlink", 2)]
 
 
 def write_under_strace(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -127,14 +131,14 @@ def test_a_kill_at_any_write_call_leaves_what_was_acknowledged_and_nothing_half(
 
     # The points lie all over the script, or nothing would have been shown.
     assert min(acknowledged) < WRITES / 4
-    assert max(acknowledged) > WRITES * 3 / 4
+    assert max(acknowledged) > WRITES / 2
     tell(f"{len(points)} kills at write calls (of {calls.total()}): no acknowledged write lost, none half")
 
 
 @pytest.mark.usefixtures("strace")
 def test_an_error_at_any_write_call_refuses_one_write_and_harms_none(calls: Counter[str], tell: Tell) -> None:
     """E24, E2: disk full and input/output errors; the process goes on."""
-    points = choose_points(calls, amount(selection=3, full=50))
+    points = FOUND_ONCE + choose_points(calls, amount(selection=3, full=50))
     trials = list(itertools.product(points, ("ENOSPC", "EIO")))
 
     with ThreadPoolExecutor(2) as threads:

@@ -115,8 +115,8 @@ def _write(data_dir: Path, folder: Path, now: datetime, on_progress: OnProgress)
     base, database = data_dir / DATABASE, folder / DATABASE
     originals = Originals(data_dir / "originals")
     # Read when it is first needed, which is under the lock that a new original needs too.
-    in_use_now = cache(lambda: read_contents(base).users_of_original)
-    with originals.pinned(lambda name: name in in_use_now()):
+    contents_now = cache(lambda: read_contents(base))
+    with originals.pinned(lambda name: contents_now().needs(name)):
         copy_base(base, database, lambda done, total: on_progress("Copying the database", done, total))
         contents = read_contents(database)
         sizes, damage = _copy_originals(originals, folder / "originals", contents, on_progress)

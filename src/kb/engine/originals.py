@@ -20,6 +20,7 @@ import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 from kb.engine.errors import StorageFull, Unavailable
@@ -163,6 +164,17 @@ class Originals:
     def release_all(self, is_in_use: Callable[[str], bool]) -> int:
         """Remove every original that nothing refers to; returns the bytes freed."""
         return self.release([path.name for path in self._folder.glob("[0-9a-f][0-9a-f]/*")], is_in_use)
+
+    def set_aside(self, now: datetime) -> Path | None:
+        """If there are any, move all of them to a folder of their own, which is returned: nobody knows them."""
+        with translated_errors():
+            if next(self._folder.glob("[0-9a-f][0-9a-f]/*"), None) is None:
+                return None
+            aside = self._folder.with_name(f"{self._folder.name}.unknown-{now:%Y%m%d-%H%M%S}")
+            self._folder.rename(aside)
+            self._incoming.mkdir(parents=True)
+            sync_folder(self._folder.parent)
+        return aside
 
     def sweep(self, is_in_use: Callable[[str], bool]) -> None:
         """Remove what a crash left behind. Only for when no upload is under way."""

@@ -1,5 +1,6 @@
 """The composition root: the only place that knows both what the engine needs and who provides it."""
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -20,8 +21,10 @@ from kb.engine.locks import be_only_engine, be_worker
 from kb.engine.originals import Originals
 from kb.engine.ports import Embedder, Store
 from kb.engine.reserve import Reserve
-from kb.engine.storage import open_store, upgrade_base
+from kb.engine.storage import has_base, open_store, upgrade_base
 from kb.logs import LogFormat
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -75,11 +78,25 @@ def open_engine(options: EngineOptions) -> Iterator[Engine]:
     options.data_dir.mkdir(parents=True, exist_ok=True)
     with be_only_engine(options.data_dir):
         remove_leftovers(options.data_dir)
-        upgrade_base(options.data_dir, Originals(options.data_dir / "originals"), now=datetime.now(UTC))
+        originals, now = Originals(options.data_dir / "originals"), datetime.now(UTC)
+        upgrade_base(options.data_dir, originals, now=now)
+        if not has_base(options.data_dir):
+            _keep_what_a_lost_base_knew(originals, now)
         with _open_parts(options) as engine:
             engine.originals.sweep(engine.store.is_original_in_use)
             engine.store.adopt_model(now=engine.clock())
             yield engine
+
+
+def _keep_what_a_lost_base_knew(originals: Originals, now: datetime) -> None:
+    """A new base knows no original, and would sweep away all that are there."""
+    aside = originals.set_aside(now)
+    if aside is not None:
+        log.warning(
+            "There is no base in the data directory, but there are originals: they are now in %s. Restore a backup if "
+            "the base was lost, or add them again.",
+            aside,
+        )
 
 
 @contextmanager

@@ -12,9 +12,9 @@ from datetime import datetime
 from kb.engine.errors import DocumentNotFound, Unreadable, VersionConflict
 from kb.engine.ingestion.extraction import extract
 from kb.engine.ingestion.indexing import Report, index_text
-from kb.engine.ingestion.note_text import sections_of_note
+from kb.engine.ingestion.note_text import describe_note, sections_of_note
 from kb.engine.model import Claim, DocumentDetail, DocumentId, IndexSource, Progress, Section
-from kb.engine.originals import Originals
+from kb.engine.originals import Originals, is_whole
 from kb.engine.ports import Embedder, Store
 
 log = logging.getLogger(__name__)
@@ -71,13 +71,23 @@ def _index_anew(
 
 
 def _read_sections(store: Store, detail: DocumentDetail, source: IndexSource, originals: Originals) -> list[Section]:
-    document = detail.document
-    if source is IndexSource.ORIGINALS and detail.text is not None:
-        return sections_of_note(detail.text)
-    if source is IndexSource.ORIGINALS and document.original is not None:
+    if source is IndexSource.ORIGINALS:
         try:
-            return extract(document.format, originals.path_of(document.original)).sections
-        except (Unreadable, FileNotFoundError) as error:
-            log.warning("Document %d keeps its text, since its original cannot be read: %s", document.id, error)
+            return _read_original(detail, originals)
+        except Unreadable as error:
+            log.warning("Document %d keeps its text: %s", detail.document.id, error)
     # Each chunk is a section of its own: one that fits the model stays as it is, a longer one is split.
-    return [Section(chunk.text, chunk.heading, chunk.page_num) for chunk in store.read_document(document.id).chunks]
+    chunks = store.read_document(detail.document.id).chunks
+    return [Section(chunk.text, chunk.heading, chunk.page_num) for chunk in chunks]
+
+
+def _read_original(detail: DocumentDetail, originals: Originals) -> list[Section]:
+    """Raises `Unreadable` for what is missing or damaged: what was made of it when it was whole is better."""
+    document, text = detail.document, detail.text
+    if text is not None:
+        if describe_note(text, document.title).content_hash != document.content_hash:
+            raise Unreadable("corrupt_file", "The text of the note is damaged.")
+        return sections_of_note(text)
+    if document.original is None or not is_whole(originals.path_of(document.original), document.original):
+        raise Unreadable("corrupt_file", "Its original is missing or damaged.")
+    return extract(document.format, originals.path_of(document.original)).sections

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kb.engine.originals import Originals
 from kb.engine.ports import Store
-from kb.engine.storage.sqlite.migrations import upgrade
+from kb.engine.storage.sqlite.migrations import is_missing_or_empty, upgrade
 from kb.engine.storage.sqlite.store import SqliteStore
 
 
@@ -24,6 +24,11 @@ def upgrade_base(data_dir: Path, originals: Originals, *, now: datetime) -> None
     The old one is kept beside it. Raises `Unavailable` or `StorageFull` if that fails, and the base is as it was.
     """
     upgrade(_base_in(data_dir), originals, now=now)
+
+
+def has_base(data_dir: Path) -> bool:
+    """Whether there is anything in `data_dir` that `open_store` would not have to make."""
+    return not is_missing_or_empty(_base_in(data_dir))
 
 
 def _base_in(data_dir: Path) -> Path:

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 
 import apsw
 
-from kb.engine.model import DocumentId, IndexedText
+from kb.engine.model import ChunkId, DocumentId, IndexedText, Vector
+from kb.engine.model.portable import PortableChunk
 from kb.engine.storage.sqlite.index_log import log_change
 from kb.engine.words import space_out
 
@@ -17,31 +18,43 @@ MAX_SECURELY_DELETED_CHUNKS = 50
 
 def insert_chunks(db: apsw.Connection, document_id: DocumentId, text: IndexedText) -> None:
     for ordinal, chunk in enumerate(text.chunks):
-        passage = chunk.passage
-        db.execute(
-            "INSERT INTO chunks "
-            "(uuid, document_id, ordinal, text, search_text, heading, search_heading, page_num, checksum) "
-            "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, checksum(?1, ?2, ?3, ?4, ?6, ?8))",
-            (
-                uuid.uuid4().bytes,
-                document_id,
-                ordinal,
-                passage.text,
-                spaced_or_none(passage.text),
-                passage.heading,
-                spaced_or_none(passage.heading),
-                passage.page_num,
-            ),
-        )
-        db.execute(
-            "INSERT INTO embeddings (chunk_id, vector, checksum) VALUES (?1, ?2, checksum(?1, ?2))",
-            (db.last_insert_rowid(), chunk.vector.astype("<f4").tobytes()),
-        )
+        passage = PortableChunk(uuid.uuid4(), chunk.passage.text, chunk.passage.heading, chunk.passage.page_num)
+        insert_vector(db, insert_chunk(db, document_id, ordinal, passage), chunk.vector)
     db.execute(
         "UPDATE documents SET chunk_count = ?, vector_model = ? WHERE id = ?",
         (len(text.chunks), text.model_fingerprint, document_id),
     )
     log_change(db, document_id)
+
+
+def insert_chunk(
+    db: apsw.Connection, document_id: int, ordinal: int, chunk: PortableChunk, *, chunk_id: int | None = None
+) -> ChunkId:
+    """Under a new id unless one is given. Its document must know that it has changed: see `log_change`."""
+    db.execute(
+        "INSERT INTO chunks "
+        "(id, uuid, document_id, ordinal, text, search_text, heading, search_heading, page_num, checksum) "
+        "VALUES (?9, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, checksum(?1, ?2, ?3, ?4, ?6, ?8))",
+        (
+            chunk.uuid.bytes,
+            document_id,
+            ordinal,
+            chunk.text,
+            spaced_or_none(chunk.text),
+            chunk.heading,
+            spaced_or_none(chunk.heading),
+            chunk.page_num,
+            chunk_id,
+        ),
+    )
+    return ChunkId(db.last_insert_rowid())
+
+
+def insert_vector(db: apsw.Connection, chunk_id: ChunkId, vector: Vector) -> None:
+    db.execute(
+        "INSERT INTO embeddings (chunk_id, vector, checksum) VALUES (?1, ?2, checksum(?1, ?2))",
+        (chunk_id, vector.astype("<f4").tobytes()),
+    )
 
 
 def delete_chunks(db: apsw.Connection, document_id: DocumentId) -> None:

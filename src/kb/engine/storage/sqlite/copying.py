@@ -26,6 +26,12 @@ class Contents:
     documents: int
     users_of_original: dict[str, list[int]]
     """Each original that the base refers to, with its documents; none if only jobs refer to it."""
+    hashes_of_files: set[str]
+    """What the files in it hash to: the names of their originals, told a second time."""
+
+    def needs(self, original: str) -> bool:
+        """Also if the one place that should name it is damaged."""
+        return original in self.users_of_original or original in self.hashes_of_files
 
 
 def copy_base(source: Path, target: Path, on_progress: Callable[[int, int], None]) -> None:
@@ -40,8 +46,7 @@ def copy_base(source: Path, target: Path, on_progress: Callable[[int, int], None
         with new.backup("main", old, "main") as copying:
             while not copying.step(PAGES_PER_STEP):
                 on_progress(copying.page_count - copying.remaining, copying.page_count)
-        # The copied header says that there is a log beside the file.
-        new.pragma("journal_mode", "delete")
+        _do_without_log(new)  # which, the copied header says, lies beside the file
 
 
 def read_contents(path: Path) -> Contents:
@@ -59,7 +64,9 @@ def read_contents(path: Path) -> Contents:
             f"UNION SELECT original, NULL FROM jobs WHERE {IS_NAME} ORDER BY 1, 2",
         ):
             users.setdefault(original, []).extend([] if document_id is None else [document_id])
-        return Contents(version, int(db.execute("SELECT count(*) FROM documents").get), users)
+        hashes = fetch_all(db, "SELECT content_hash FROM documents WHERE note_text IS NULL")
+        documents = int(db.execute("SELECT count(*) FROM documents").get)
+        return Contents(version, documents, users, {content_hash.removeprefix("sha256:") for (content_hash,) in hashes})
 
 
 def fold_log(path: Path) -> bool:
@@ -73,14 +80,18 @@ def fold_log(path: Path) -> bool:
             return False
     try:
         with translated_errors(), closing(_open(path)) as db:
-            # Without others there is no file to share with them, for which a full disk might have no room.
-            db.pragma("locking_mode", "exclusive")
-            db.pragma("journal_mode", "delete")
+            _do_without_log(db)
             return True
     except Unavailable as error:
         if isinstance(error.__cause__, (apsw.CorruptError, apsw.NotADBError)):
             return False
         raise
+
+
+def _do_without_log(db: apsw.Connection) -> None:
+    # Who is alone needs no file to share with others, for which a full disk might have no room.
+    db.pragma("locking_mode", "exclusive")
+    db.pragma("journal_mode", "delete")
 
 
 def _open(path: Path) -> apsw.Connection:

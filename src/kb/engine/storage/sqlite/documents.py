@@ -185,7 +185,9 @@ class DocumentRows:
         with self._database.read() as db:
             return bool(
                 db.execute(
+                    # A file's hash names its original a second time: one damaged byte must not make it a stray.
                     "SELECT EXISTS (SELECT 1 FROM documents WHERE original = ?1) "
+                    "OR EXISTS (SELECT 1 FROM documents WHERE content_hash = 'sha256:' || ?1 AND note_text IS NULL) "
                     "OR EXISTS (SELECT 1 FROM jobs WHERE original = ?1)",
                     (original,),
                 ).get

@@ -53,6 +53,13 @@ def create_schema(database: Database) -> int:
     return newest
 
 
+def is_missing_or_empty(path: Path) -> bool:
+    if not path.exists():
+        return True
+    with translated_errors(), open_untouched(path) as db:
+        return not db.execute("SELECT EXISTS (SELECT 1 FROM sqlite_schema)").get
+
+
 def find_old_base(path: Path) -> OldBase | None:
     """What has to be upgraded before `path` can be opened, if anything.
 

@@ -16,7 +16,7 @@ from kb.engine.model.portable import (
     PortableDocument,
     PortableRevision,
 )
-from kb.engine.storage.sqlite.chunks import delete_chunks, spaced_or_none
+from kb.engine.storage.sqlite.chunks import delete_chunks, insert_chunk, insert_vector, spaced_or_none
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.index_log import log_change
 from kb.engine.storage.sqlite.journal import record_document
@@ -172,29 +172,7 @@ def _fill(db: apsw.Connection, document_id: DocumentId, document: PortableDocume
             ),
         )
     for ordinal, chunk in enumerate(record.chunks):
-        chunk_id = _insert_chunk(db, document_id, ordinal, chunk)
+        chunk_id = insert_chunk(db, document_id, ordinal, chunk)
         if len(document.vectors):
-            db.execute(
-                "INSERT INTO embeddings (chunk_id, vector, checksum) VALUES (?1, ?2, checksum(?1, ?2))",
-                (chunk_id, document.vectors[ordinal].astype("<f4").tobytes()),
-            )
+            insert_vector(db, chunk_id, document.vectors[ordinal])
     log_change(db, document_id)
-
-
-def _insert_chunk(db: apsw.Connection, document_id: DocumentId, ordinal: int, chunk: PortableChunk) -> int:
-    db.execute(
-        "INSERT INTO chunks "
-        "(uuid, document_id, ordinal, text, search_text, heading, search_heading, page_num, checksum) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, checksum(?1, ?2, ?3, ?4, ?6, ?8))",
-        (
-            chunk.uuid.bytes,
-            document_id,
-            ordinal,
-            chunk.text,
-            spaced_or_none(chunk.text),
-            chunk.heading,
-            spaced_or_none(chunk.heading),
-            chunk.page_num,
-        ),
-    )
-    return db.last_insert_rowid()

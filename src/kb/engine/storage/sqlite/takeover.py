@@ -17,8 +17,9 @@ from pathlib import Path, PureWindowsPath
 import apsw
 
 from kb.engine.errors import Unavailable
+from kb.engine.model.portable import PortableChunk
 from kb.engine.originals import Originals, compute_digest, sync_folder
-from kb.engine.storage.sqlite.chunks import spaced_or_none
+from kb.engine.storage.sqlite.chunks import insert_chunk, spaced_or_none
 from kb.engine.storage.sqlite.database import open_untouched
 from kb.engine.storage.sqlite.rows import fetch_all, to_text
 
@@ -120,8 +121,10 @@ def take_over(old: apsw.Connection, new: apsw.Connection, *, folder: Path, origi
         text = "\n\n".join(chunk[1] for chunk in chunks)
         content = _find_content(document, text, folder, originals)
         _add_document(new, document, text, content, len(chunks), now)
-        for ordinal, chunk in enumerate(chunks):
-            _add_chunk(new, document.id, ordinal, *chunk)
+        for ordinal, (chunk_id, chunk_text, metadata) in enumerate(chunks):
+            page_num, heading = _read_chunk_metadata(metadata)
+            chunk = PortableChunk(uuid.uuid4(), chunk_text, heading, page_num)
+            insert_chunk(new, document.id, ordinal, chunk, chunk_id=chunk_id)
     new.execute(
         "INSERT INTO note_revisions (document_id, version, title, title_is_given, content_hash, created_at) "
         "SELECT id, version, title, title_is_given, content_hash, created_at FROM documents WHERE note_text IS NOT NULL"
@@ -220,28 +223,6 @@ def _filename_of(document: V2Document, title: str) -> str:
     # A Windows path is read rightly from any system: it takes both slashes.
     name = PureWindowsPath(document.source_path or document.stored_path or "").name
     return name or (re.sub(r"[^\w .-]+", " ", title).strip(" .") or "Untitled") + ".md"
-
-
-def _add_chunk(
-    new: apsw.Connection, document_id: int, ordinal: int, chunk_id: int, text: str, metadata: str | None
-) -> None:
-    page_num, heading = _read_chunk_metadata(metadata)
-    new.execute(
-        "INSERT INTO chunks "
-        "(id, uuid, document_id, ordinal, text, search_text, heading, search_heading, page_num, checksum) "
-        "VALUES (?9, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, checksum(?1, ?2, ?3, ?4, ?6, ?8))",
-        (
-            uuid.uuid4().bytes,
-            document_id,
-            ordinal,
-            text,
-            spaced_or_none(text),
-            heading,
-            spaced_or_none(heading),
-            page_num,
-            chunk_id,
-        ),
-    )
 
 
 def _read_chunk_metadata(metadata: str | None) -> tuple[int | None, str | None]:
