@@ -211,6 +211,13 @@ def test_e28_going_back_to_the_first_model_makes_its_vectors_again(old: Pipeline
     assert titles(old, "an animal with tusks", Mode.VECTOR)[0] == "The walrus rests on the ice."
 
 
+def test_e28_when_everything_is_deleted_there_is_nothing_to_wait_for(new: Pipeline) -> None:
+    new.store.delete_everything(now=LATER)
+
+    assert not is_degraded(new)
+    assert new.store.count_jobs().queued == 0
+
+
 def test_e21_a_reindex_reads_the_originals_again(old: Pipeline) -> None:
     former = {chunk.uuid for number in range(1, 5) for chunk in old.store.read_document(number).chunks}
 

@@ -81,3 +81,8 @@ def spaced_or_none(text: str | None) -> str | None:
         return None
     spaced = space_out(text)
     return None if spaced == text else spaced
+
+
+def declare_whole(db: apsw.Connection, model: str) -> None:
+    """From now on search uses the vectors of this model: every document has them."""
+    db.execute("INSERT INTO meta VALUES ('model', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (model,))

@@ -25,7 +25,7 @@ from kb.engine.model import (
     Page,
     Ref,
 )
-from kb.engine.storage.sqlite.chunks import delete_chunks, insert_chunks, spaced_or_none
+from kb.engine.storage.sqlite.chunks import declare_whole, delete_chunks, insert_chunks, spaced_or_none
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.index_log import log_change
 from kb.engine.storage.sqlite.journal import record_change, record_clearing, record_document
@@ -58,6 +58,7 @@ class DocumentRows:
     """The part of the store that keeps documents."""
 
     _database: Database
+    _model_fingerprint: str
 
     def get_document(self, ref: Ref) -> Document:
         with self._database.read() as db:
@@ -172,6 +173,7 @@ class DocumentRows:
             for table in ("note_revisions", "document_tags", "documents", "embeddings", "chunks", "tags"):
                 db.execute(f"DELETE FROM {table}")
             log_change(db, None)
+            declare_whole(db, self._model_fingerprint)
             record_clearing(db, now)
             db.execute("UPDATE jobs SET payload = NULL, original = NULL")
             db.execute(

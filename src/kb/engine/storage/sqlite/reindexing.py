@@ -9,7 +9,7 @@ from datetime import datetime
 import apsw
 
 from kb.engine.model import Claim, DocumentId, IndexedText, IndexSource, Job, ReindexSubmission
-from kb.engine.storage.sqlite.chunks import delete_chunks, insert_chunks
+from kb.engine.storage.sqlite.chunks import declare_whole, delete_chunks, insert_chunks
 from kb.engine.storage.sqlite.claims import end_job, require_claim
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.job_rows import load_job, to_payload
@@ -30,7 +30,7 @@ class ReindexingRows:
             if _has_stale_documents(db, self._model_fingerprint):
                 _ensure_job(db, ReindexSubmission(IndexSource.CHUNKS), now)
             else:
-                _declare_whole(db, self._model_fingerprint)
+                declare_whole(db, self._model_fingerprint)
 
     def add_reindex(self, *, now: datetime) -> Job:
         with self._database.write() as db:
@@ -70,17 +70,13 @@ class ReindexingRows:
             require_claim(db, claim)
             if _has_stale_documents(db, self._model_fingerprint):
                 return False
-            _declare_whole(db, self._model_fingerprint)
+            declare_whole(db, self._model_fingerprint)
             end_job(db, claim, now)
             return True
 
 
 def _has_stale_documents(db: apsw.Connection, model: str) -> bool:
     return bool(db.execute(f"SELECT EXISTS (SELECT 1 FROM documents WHERE {STALE})", (model,)).get)
-
-
-def _declare_whole(db: apsw.Connection, model: str) -> None:
-    db.execute("INSERT INTO meta VALUES ('model', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (model,))
 
 
 def _ensure_job(db: apsw.Connection, submission: ReindexSubmission, now: datetime) -> Job:
