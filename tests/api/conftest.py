@@ -1,22 +1,26 @@
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import httpx
 import pytest
+import uvicorn
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 from tests.api.calls import MAX_FILE_BYTES, OPEN, V1, AddDocument, Json
 from tests.contract.samples import work_off as work_off_jobs
 from tests.folders import open_folder
 
-from kb.engine.api.app import create_routes
+from kb.engine.api.app import create_app, create_routes
 from kb.engine.api.guard import Access, Guard
 from kb.engine.originals import Originals
 from kb.engine.ports import Embedder
 from kb.engine.reserve import Reserve
 from kb.engine.storage import open_store
 from kb.engine.wiring import Engine, EngineOptions
+from kb.listening import configure_server, listen, url_of
 
 
 @contextmanager
@@ -33,6 +37,25 @@ def open_engine_with(embedder: Embedder) -> Iterator[Engine]:
             yield replace(engine, is_stopping=lambda: True)
         finally:
             store.close()
+
+
+@contextmanager
+def serving(engine: Engine) -> Iterator[tuple[httpx.Client, uvicorn.Server]]:
+    """The API on a socket, as the program serves it."""
+    with listen("127.0.0.1", 0, "KB_PORT") as listener:
+        app = create_app(
+            replace(engine, is_stopping=lambda: server.should_exit), replace(OPEN, hosts=(listener.getsockname()[0],))
+        )
+        server = uvicorn.Server(configure_server(app, shutdown_within_seconds=60))
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        limits = httpx.Limits(max_connections=None)
+        try:
+            with httpx.Client(base_url=url_of(listener) + V1, trust_env=False, timeout=10, limits=limits) as http:
+                yield http, server
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 @pytest.fixture

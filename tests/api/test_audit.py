@@ -42,9 +42,9 @@ def test_every_write_is_in_the_audit_log_with_time_key_and_request(
     told = [(one["action"], one["document_id"], one["job_id"], one["request_id"]) for one in reversed(log)]
     assert told == [
         ("job_submitted", None, submitted["id"], "r1"),
-        ("document_added", 1, None, None),
-        ("document_changed", 1, None, "r2"),
-        ("document_changed", 1, None, "r3"),
+        ("document_added", 1, submitted["id"], None),
+        ("note_rewritten", 1, None, "r2"),
+        ("tags_changed", 1, None, "r3"),
         ("document_deleted", 1, None, "r4"),
         ("everything_deleted", None, None, "r5"),
     ]
@@ -80,7 +80,7 @@ def test_the_audit_log_of_one_document_comes_in_pages(api: TestClient, work_off:
     answer = api.get(f"{V1}/audit", params={"document_id": 2, "limit": 2, "offset": 2}).json()
 
     assert answer["total"] == 4
-    assert [one["action"] for one in answer["entries"]] == ["document_changed", "document_added"]
+    assert [one["action"] for one in answer["entries"]] == ["tags_changed", "document_added"]
     assert entries(api, document_id=99) == []
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import tracemalloc
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 from tests.api.calls import MAX_FILE_BYTES, OPEN, V1, AddDocument, Answer, Json, assert_problem
 from tests.api.conftest import open_engine_with
-from tests.bundles import pack, pack_original, portable_file, portable_note, repack, unpack
+from tests.bundles import NOW, pack, pack_original, portable_file, portable_note, repack, unpack
+from tests.contract.old_bases import build_base, upgrade
 from tests.contract.samples import work_off
 
 from kb.engine.api.app import create_routes
@@ -22,11 +24,19 @@ from kb.engine.exchange.exporting import export_bundle
 from kb.engine.exchange.importing import import_bundle
 from kb.engine.exchange.writing import begin_bundle, begin_original, end_bundle, end_original, render_document
 from kb.engine.model.portable import PortableDocument
+from kb.engine.originals import Originals
 from kb.engine.ports import Embedder
+from kb.engine.storage import open_store
 from kb.engine.wiring import Engine
 
 TAR = {"Content-Type": "application/x-tar"}
 NOTHING = {"documents_added": 0, "documents_replaced": 0, "documents_unchanged": 0, "originals_added": 0}
+
+
+@pytest.fixture
+def engine(engine: Engine) -> Engine:
+    """One that goes on: an import ends where the program does."""
+    return replace(engine, is_stopping=lambda: False)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +47,7 @@ def other_routes() -> FastAPI:
 @pytest.fixture
 def other_engine(embedder: Embedder) -> Iterator[Engine]:
     with open_engine_with(embedder) as engine:
-        yield engine
+        yield replace(engine, is_stopping=lambda: False)
 
 
 @pytest.fixture
@@ -258,6 +268,73 @@ def test_e21_a_bundle_may_be_larger_than_any_other_body(other: TestClient) -> No
     assert send(other, padded).json() == {**NOTHING, "reindexing": False}
     elsewhere = other.post(f"{V1}/reindex", content=padded, headers=TAR)
     assert_problem(elsewhere, 413, "payload_too_large")
+
+
+def test_e21_a_note_keeps_its_history_whatever_became_of_it(
+    api: TestClient, other: TestClient, add_note: AddDocument, add_file: AddDocument
+) -> None:
+    named = add_note("Walrus")
+    api.patch(f"{V1}/notes/{named['id']}", json={"text": "Walrus", "title": named["title"]}).raise_for_status()
+    renamed = add_note("Otter")
+    api.patch(f"{V1}/documents/{renamed['id']}", json={"title": "Sea otter"}).raise_for_status()
+    add_note("A note.", source_path="/a")
+    replaced = add_file("A file.", source_path="/a")
+    add_note("Another note.", source_path="/b")
+    add_file("Another file.", source_path="/b")
+    again = add_note("A note again.", source_path="/b")
+
+    imported = send(other, export(api))
+
+    assert imported.status_code == 200, imported.text
+    assert export(other) == export(api)
+    assert (replaced["version"], again["version"]) == (2, 3)
+    history = other.get(f"{V1}/notes/{again['id']}/revisions").json()["revisions"]
+    assert [revision["version"] for revision in history] == [3, 1]
+
+
+@pytest.mark.parametrize(("version", "name", "without_original"), [(2, "kb.db", []), (3, "kb.sqlite", [2])])
+def test_e21_what_was_taken_over_from_an_older_base_can_be_imported(
+    other: TestClient, tmp_path: Path, version: int, name: str, without_original: list[int]
+) -> None:
+    build_base(tmp_path / name, version)
+    upgrade(tmp_path)
+    with closing(open_store(tmp_path, model_fingerprint="tiny-1")) as store:
+        for document_id in without_original:
+            store.delete_document(document_id, expected_version=None, now=NOW)
+        bundle = b"".join(export_bundle(store, Originals(tmp_path / "originals")))
+
+    imported = send(other, bundle)
+
+    assert imported.status_code == 200, imported.text
+    assert imported.json()["documents_added"] == len(unpack(bundle)) > 0
+    assert export(other) == bundle
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"x")], ids=["missing", "changed"])
+def test_e21_an_import_brings_back_originals_that_were_damaged(
+    bundle: bytes, api: TestClient, engine: Engine, damage: Callable[[Path], object]
+) -> None:
+    original = engine.originals.path_of(hashlib.sha256("猫は静かに眠る。".encode()).hexdigest())
+    damage(original)
+
+    imported = send(api, bundle).json()
+
+    assert imported == {**NOTHING, "documents_unchanged": 4, "originals_added": 1, "reindexing": False}
+    assert original.read_text() == "猫は静かに眠る。"
+    assert export(api) == bundle
+
+
+def test_e21_a_damaged_original_that_nothing_refers_to_is_no_good_to_what_comes(
+    other: TestClient, other_engine: Engine
+) -> None:
+    place = other_engine.originals.path_of(hashlib.sha256(b"abc").hexdigest())
+    place.parent.mkdir()
+    place.write_bytes(b"abd")
+
+    imported = send(other, pack([b"abc", portable_file(b"abc", vector_model="")])).json()
+
+    assert imported["originals_added"] == 1
+    assert place.read_bytes() == b"abc"
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"x")], ids=["missing", "changed"])

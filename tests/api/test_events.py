@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-import threading
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,32 +12,11 @@ from uuid import uuid4
 import apsw
 import httpx
 import pytest
-import uvicorn
-from tests.api.calls import OPEN, V1, Json, assert_problem
+from tests.api.calls import Json, assert_problem
+from tests.api.conftest import serving
 
-from kb.engine.api.app import create_app
 from kb.engine.api.events import EVENTS_AT_ONCE, MAX_LISTENERS, MAX_WAITING_EVENTS, Feed
 from kb.engine.wiring import Engine
-from kb.listening import configure_server, listen, url_of
-
-
-@contextmanager
-def serving(engine: Engine) -> Iterator[tuple[httpx.Client, uvicorn.Server]]:
-    """The API on a socket, as the program serves it."""
-    with listen("127.0.0.1", 0, "KB_PORT") as listener:
-        app = create_app(
-            replace(engine, is_stopping=lambda: server.should_exit), replace(OPEN, hosts=(listener.getsockname()[0],))
-        )
-        server = uvicorn.Server(configure_server(app, shutdown_within_seconds=60))
-        thread = threading.Thread(target=server.run, args=([listener],))
-        thread.start()
-        limits = httpx.Limits(max_connections=None)
-        try:
-            with httpx.Client(base_url=url_of(listener) + V1, trust_env=False, timeout=10, limits=limits) as http:
-                yield http, server
-        finally:
-            server.should_exit = True
-            thread.join()
 
 
 @pytest.fixture
@@ -218,6 +197,35 @@ def test_e8_when_the_engine_stops_every_stream_ends(engine: Engine) -> None:
         server.should_exit = True
 
         assert [*one, *another] == []
+
+
+def test_e8_when_something_unforeseen_happens_it_is_logged_every_stream_ends_and_the_next_is_told_again(
+    engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    trouble: list[Exception] = []
+
+    def is_stopping() -> bool:
+        if trouble:
+            raise trouble.pop()
+        return False
+
+    async def run() -> tuple[list[bytes], bytes]:
+        feed = Feed()
+        working = replace(engine, is_stopping=is_stopping)
+        async with feed.listen(working, None) as one, feed.listen(working, None) as another:
+            trouble.append(RuntimeError("unforeseen"))
+            ended = [message async for message in one] + [message async for message in another]
+        async with feed.listen(working, None) as later:
+            write_events(engine, 1)
+            return ended, [await anext(later), await anext(later)][1]
+
+    with caplog.at_level(logging.ERROR):
+        ended, told = asyncio.run(run())
+
+    assert [message[:6] for message in ended] == [b"id: 0\n"] * 2
+    assert b"document_deleted" in told
+    (record,) = caplog.records
+    assert (record.name, str(record.exc_info and record.exc_info[1])) == ("kb.engine.api.events", "unforeseen")
 
 
 def test_e8_who_does_not_read_is_sent_away_and_the_others_are_not(engine: Engine) -> None:

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -9,6 +10,12 @@ from tests.api.calls import V1, AddDocument, assert_problem
 
 from kb.engine.model import Scrub
 from kb.engine.wiring import Engine
+
+
+@pytest.fixture
+def engine(engine: Engine) -> Engine:
+    """One that goes on running; that of the other tests is about to stop."""
+    return replace(engine, is_stopping=lambda: False)
 
 
 def harm(engine: Engine, sql: str) -> None:
@@ -77,6 +84,28 @@ def test_only_one_check_runs_at_a_time(api: TestClient, routes: FastAPI) -> None
     assert_problem(refused, 429, "too_many_requests")
     assert refused.headers["Retry-After"]
     assert api.get(f"{V1}/integrity").status_code == 200
+
+
+def test_a_check_ends_when_the_engine_stops(api: TestClient, engine: Engine, routes: FastAPI) -> None:
+    """E21"""
+    routes.state.engine = replace(engine, is_stopping=lambda: True)
+
+    stopped = api.get(f"{V1}/integrity")
+
+    assert "stopping" in assert_problem(stopped, 503, "unavailable")["detail"]
+    routes.state.engine = engine
+    assert api.get(f"{V1}/integrity").status_code == 200
+
+
+def test_a_check_that_is_interrupted_because_the_store_is_closed_is_no_fault_of_the_engine(
+    api: TestClient, engine: Engine
+) -> None:
+    """E2, E21"""
+    engine.store.close()
+
+    stopped = api.get(f"{V1}/integrity")
+
+    assert "stopping" in assert_problem(stopped, 503, "unavailable")["detail"]
 
 
 def test_damage_that_the_scrub_found_is_an_issue_until_a_check_finds_none(

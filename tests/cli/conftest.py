@@ -65,10 +65,10 @@ def pretend() -> Iterator[Pretend]:
 
 @pytest.fixture
 def busy_engine() -> Iterator[str]:
-    """A server that says twice that its queue is full before it takes a job: its URL."""
-    answers = [(429, b'{"code": "too_many_requests", "detail": "Full."}')] * 2 + [
-        (202, b'{"id": 7, "status": "queued"}')
-    ]
+    """A server that says twice that its queue is full before it takes each of two jobs: its URL."""
+    full = (429, b'{"code": "too_many_requests", "detail": "Full."}')
+    taken = [(202, b'{"id": %d, "status": "queued", "document_id": null}' % job_id) for job_id in (7, 8)]
+    answers = [full, full, taken[0], full, full, taken[1]]
 
     class Answer(BaseHTTPRequestHandler):
         server_version, sys_version = "kb/3.0.0", ""

@@ -160,9 +160,10 @@ def test_one_title_does_not_fit_several_files(kb: Kb, tmp_path: Path) -> None:
 
 def test_add_waits_while_the_queue_is_full(kb: Kb, tmp_path: Path, busy_engine: str) -> None:
     """C3, E4"""
-    file = tmp_path / "a.txt"
-    file.write_text("Some words.")
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("Some words.")
 
-    result = kb("add", str(file), "--no-wait", "--json", KB_ENGINE_URL=busy_engine)
+    result = kb("add", str(tmp_path), "--no-wait", "--json", KB_ENGINE_URL=busy_engine)
 
-    assert (result.exit_code, json.loads(result.stdout)["id"]) == (0, 7)
+    assert (result.exit_code, [json.loads(line)["id"] for line in result.stdout.splitlines()]) == (0, [7, 8])
+    assert result.stderr.count("queue is full") == 1

@@ -140,6 +140,14 @@ def test_a_backup_tells_in_one_line_what_it_is(kb: Kb, base: Path, tmp_path: Pat
     assert (told.stderr, as_json.stderr) == ("", "")
 
 
+@pytest.mark.parametrize("command", ["backup", "restore"])
+def test_what_is_printed_as_json_is_said_to_be_the_manifest(kb: Kb, command: str) -> None:
+    told = kb(command, "--help").stdout
+
+    assert "manifest" in told
+    assert "engine's JSON" not in told
+
+
 def test_a_backup_that_cannot_be_made_is_refused_and_says_why(kb: Kb, base: Path, tmp_path: Path) -> None:
     """C3"""
     (tmp_path / "taken").write_text("something else")
@@ -184,6 +192,7 @@ def test_a_restore_over_a_base_asks_and_without_a_terminal_refuses(kb: Kb, base:
     meant = kb("restore", str(base.parent / "first"), "--data-dir", str(base), "--yes")
 
     assert (refused.exit_code, meant.exit_code) == (4, 0)
+    assert refused.stderr.startswith("This replaces everything")
     assert "--yes" in refused.stderr
     assert meant.stdout.startswith("Restored")
     assert check_base(base / "kb.sqlite") == []

@@ -1,8 +1,11 @@
 """Backups of a data directory (C1)."""
 
+import os
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -12,7 +15,7 @@ from tests.bases import add_file, content_of, make_backup, read_rows, restore_ba
 from tests.contract.backends import SqliteBackend
 from tests.contract.samples import LATER, add, add_note, digest, found_by_text, index, note
 
-from kb.engine.backup import read_manifest
+from kb.engine.backup import back_up, read_manifest
 from kb.engine.documents import delete_document
 from kb.engine.errors import Conflict, NotFound, Unavailable
 from kb.engine.originals import Originals
@@ -50,17 +53,20 @@ def test_a_backup_made_while_others_write_is_the_base_at_one_moment(folder: Path
         """So the writer is really at it between the steps."""
         steps[step] += 1
         assert steps.total() < 100, "it begins again and again"
-        enough = len(during) + 3
+        enough, deadline = len(during) + 3, time.monotonic() + 30
         while len(during) < enough:
+            if writing.done():
+                writing.result()
+            assert time.monotonic() < deadline, "nothing is written any more"
             done.wait(0.001)
 
-    writing = threading.Thread(target=go_on_writing)
-    writing.start()
-    try:
-        manifest = make_backup(folder, on_step=wait_for_three_more)
-    finally:
-        done.set()
-        writing.join()
+    with ThreadPoolExecutor() as threads:
+        writing = threads.submit(go_on_writing)
+        try:
+            manifest = make_backup(folder, on_step=wait_for_three_more)
+        finally:
+            done.set()
+        writing.result()
     restore_backup(folder)
 
     now, then = read_rows(folder / "data"), read_rows(folder / "restored")
@@ -209,6 +215,74 @@ def test_what_a_killed_backup_left_is_no_backup_and_makes_way_for_the_next(folde
 
     assert not (folder / "backup.partial").exists()
     assert check_base(folder / "backup" / "kb.sqlite") == []
+
+
+@pytest.mark.parametrize("what", ["folder", "file", "link"])
+def test_what_is_in_the_way_of_a_partial_backup_and_no_backup_has_written_is_not_touched(
+    folder: Path, store: Store, what: str
+) -> None:
+    add_note(store, "a note")
+    partial = folder / "backup.partial"
+    work = folder / "work"
+    work.mkdir()
+    if what == "folder":
+        work.replace(partial)
+        work = partial
+        (work / "kb.sqlite").write_text("of a backup")
+    elif what == "file":
+        partial.write_text("not even a folder")
+    else:
+        partial.symlink_to(work)
+    (work / "thesis.txt").write_text("three years of work")
+    before = content_of(folder / "work"), content_of(partial)
+
+    with pytest.raises(Conflict, match=r"backup\.partial is in the way"):
+        make_backup(folder)
+
+    assert (content_of(folder / "work"), content_of(partial)) == before
+    assert partial.exists()
+
+
+def test_two_bases_are_not_backed_up_to_one_place_at_the_same_time(folder: Path, store: Store) -> None:
+    add_note(store, "a note")
+    (folder / "other").mkdir()
+    with closing(SqliteBackend(folder / "other").open()) as other:
+        add_note(other, "of another base")
+    refused: list[str] = []
+
+    def start_another(step: str) -> None:
+        with pytest.raises(Conflict, match="Another backup") as refusal:
+            back_up(
+                folder / "other",
+                folder / "backup",
+                damage_is_allowed=False,
+                now=LATER,
+                on_progress=lambda step, done, total: None,
+            )
+        refused.append(str(refusal.value))
+
+    make_backup(folder, on_step=start_another)
+
+    assert refused
+    assert read_rows(folder / "backup") == read_rows(folder / "data")
+
+
+def test_a_backup_is_on_disk_with_every_folder_that_was_made_for_it(
+    folder: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_note(store, "a note")
+    synced: list[str] = []
+    flush = os.fsync
+
+    def note_and_flush(descriptor: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        flush(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note_and_flush)
+
+    make_backup(folder, "new/newer/backup")
+
+    assert {str(folder.resolve()), str(folder.resolve() / "new"), str(folder.resolve() / "new/newer")} <= set(synced)
 
 
 def test_without_a_base_there_is_nothing_to_back_up(folder: Path) -> None:

@@ -6,7 +6,20 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.contract.samples import LATER, LEASE, NOW, add, add_note, claim_new_job, commit, file, index, note, revision
+from tests.contract.samples import (
+    LATER,
+    LEASE,
+    NOW,
+    add,
+    add_note,
+    claim_new_job,
+    commit,
+    file,
+    found_by_text,
+    index,
+    note,
+    revision,
+)
 
 from kb.engine.ingestion.scrub import EVERY, EVERY_AFTER_DAMAGE, scrub_if_due
 from kb.engine.integrity import MAX_LISTED, check_integrity
@@ -24,6 +37,7 @@ from kb.engine.model import (
 )
 from kb.engine.originals import Originals
 from kb.engine.ports import Store
+from kb.engine.storage.sqlite import integrity
 from kb.engine.storage.sqlite.integrity import ROWS_PER_BATCH, check_base
 
 AddFile = Callable[[str], NewDocument]
@@ -100,7 +114,7 @@ def test_a_document_made_anew_is_whole(store: Store, originals: Originals) -> No
     """E21"""
     document = add(store, note("one"), index("one", "two", model="another"))
     store.adopt_model(now=NOW)
-    claim = store.claim_job(Lane.BULK, now=NOW, lease_until=NOW + LEASE)
+    claim = store.claim_job(Lane.UPKEEP, now=NOW, lease_until=NOW + LEASE)
     assert claim is not None
 
     store.replace_text(claim, document.id, index("one"), expected_version=document.version)
@@ -155,6 +169,23 @@ def test_what_is_not_as_it_was_stored_is_found(
     assert kind in [damage.kind for damage in found]
     assert all(damage.message.endswith(".") for damage in found)
     assert kind in [damage.kind for damage in check_base(folder / "kb.sqlite")]
+
+
+def test_the_full_text_index_is_mended_only_while_that_is_short_enough_for_writers_to_wait(
+    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """E21"""
+    document = add(store, note("long"), index("one walrus", "two walruses"))
+    harm(folder, "INSERT INTO chunks_fts (chunks_fts) VALUES ('delete-all')")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(integrity, "MAX_CHUNKS_TO_COMPARE", 1)
+        store.mend_full_text()
+        found_in_large_base = found_by_text(store, "walrus")
+    store.mend_full_text()
+
+    assert found_in_large_base == []
+    assert found_by_text(store, "walrus") == [document.id]
 
 
 def test_only_what_can_be_made_anew_is_called_derived(store: Store, originals: Originals, folder: Path) -> None:

@@ -26,6 +26,7 @@ from tests.contract.samples import LEASE, NOW, digest, found_by_text, found_by_v
 
 from kb.engine.errors import KbError, StorageFull, Unavailable
 from kb.engine.model import Lane, NoteSubmission
+from kb.engine.originals import Originals
 from kb.engine.storage import open_store
 from kb.engine.storage.sqlite import migrations
 from kb.engine.storage.sqlite.integrity import check_base
@@ -198,6 +199,7 @@ def test_a_failure_at_the_switch_loses_nothing(
     """E23"""
     build_base(base, 3)
     before = read_content(base)
+    Originals(folder / "originals")
 
     with monkeypatch.context() as patched:
         patched.setattr(os, what, lambda *arguments: raise_io_error())

@@ -131,7 +131,7 @@ def test_e21_what_arrives_is_written_down_like_any_change(store: Store) -> None:
 
     log = store.list_audit_log(document_id=1, limit=9, offset=0).rows
     events = store.list_events(after=0, limit=9)
-    assert [entry.action for entry in log] == [Action.DOCUMENT_CHANGED, Action.DOCUMENT_ADDED]
+    assert [entry.action for entry in log] == [Action.DOCUMENT_REPLACED, Action.DOCUMENT_ADDED]
     assert [event.kind for event in events] == [EventKind.DOCUMENT_ADDED, EventKind.DOCUMENT_CHANGED]
 
 

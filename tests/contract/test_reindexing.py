@@ -6,10 +6,11 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
 from tests.contract.backends import Backend
-from tests.contract.samples import LATER, NOW, claim_new_job, file, work_off
+from tests.contract.samples import LATER, LEASE, NOW, claim_new_job, file, work_off
 
 from kb.engine.errors import Unavailable
 from kb.engine.ingestion.indexing import index_text
@@ -31,6 +32,7 @@ from kb.engine.notes import rewrite_note
 from kb.engine.originals import Originals
 from kb.engine.ports import Embedder, Store
 from kb.engine.search.hybrid import Mode, SearchRequest, search
+from kb.engine.storage.sqlite.checksums import register_checksum
 
 OTHER_WINDOW = 100
 
@@ -139,6 +141,54 @@ def test_e28_chunks_that_the_new_model_cannot_read_whole_are_split_and_lose_noth
     assert all(len(new.embedder.token_spans(chunk.text)) < OTHER_WINDOW for chunk in detail.chunks)
 
 
+def damage(folder: Path, sql: str) -> None:
+    connection = apsw.Connection(str(folder / "kb.sqlite"))
+    register_checksum(connection)
+    connection.execute(sql)
+    connection.close()
+
+
+UNREADABLE_CHUNK = "UPDATE chunks SET text = CAST(x'ff' AS TEXT) WHERE document_id = 1"
+UNREADABLE_NOTE = "UPDATE documents SET note_text = 'another' WHERE id = 1"
+
+
+def test_e28_a_document_whose_chunk_is_damaged_is_made_from_its_original(new: Pipeline, folder: Path) -> None:
+    damage(folder, UNREADABLE_CHUNK)
+
+    work_off(new)
+
+    assert not is_degraded(new)
+    assert titles(new, "an animal with tusks", Mode.VECTOR)[0] == "The walrus rests on the ice."
+
+
+def test_e28_a_document_that_cannot_be_read_at_all_does_not_keep_the_others_back(new: Pipeline, folder: Path) -> None:
+    damage(folder, UNREADABLE_CHUNK)
+    damage(folder, UNREADABLE_NOTE)
+
+    work_off(new)
+
+    assert reindex_job(new.store).status is JobStatus.COMPLETED
+    assert titles(new, "vessel at sea", Mode.VECTOR)[0] == "Boats"
+    assert new.store.read_statistics().stale_vectors == 1
+
+
+def test_e24_a_job_that_comes_further_each_time_is_not_given_up(new: Pipeline, model: MirroredModel) -> None:
+    now = LATER
+    for _ in range(3):
+        claim = new.store.claim_job(Lane.UPKEEP, now=now, lease_until=now + LEASE)
+        assert claim is not None
+        (document_id,) = new.store.list_documents_to_index(IndexSource.CHUNKS, after=claim.cursor, limit=1)
+        version = new.store.get_document(document_id).version
+        text = index_text([Section("Some words.")], "Title", model)
+        new.store.replace_text(claim, document_id, text, expected_version=version)
+        now += 2 * LEASE
+
+    claim = new.store.claim_job(Lane.UPKEEP, now=now, lease_until=now + LEASE)
+
+    assert claim is not None
+    assert (claim.attempt, claim.failures) == (4, 1)
+
+
 def test_e28_one_job_does_it_however_often_the_engine_starts(new: Pipeline) -> None:
     for _ in range(3):
         new.store.adopt_model(now=LATER)
@@ -189,11 +239,11 @@ def test_e28_an_interrupted_job_goes_on_where_it_was(new: Pipeline, model: Mirro
     assert is_degraded(new)
 
     later = replace(new, clock=lambda: LATER.replace(year=2027))
-    claim = later.store.claim_job(Lane.BULK, now=later.clock(), lease_until=later.clock())
+    claim = later.store.claim_job(Lane.UPKEEP, now=later.clock(), lease_until=later.clock())
     assert claim is not None
     assert claim.cursor == 2
     assert later.store.list_documents_to_index(IndexSource.CHUNKS, after=claim.cursor, limit=9) == [3, 4]
-    later.store.release_claim(claim, now=later.clock())
+    later.store.release_claim(claim, available_at=later.clock())
     work_off(later)
 
     assert not is_degraded(new)
@@ -275,7 +325,7 @@ def test_a_worker_that_has_to_stop_gives_a_long_job_back(
     monkeypatch.setattr("kb.engine.ingestion.worker.FINISH_WITHIN_SECONDS", 0.0)
     monkeypatch.setattr("kb.engine.ingestion.worker.HEARTBEAT", LATER - LATER)
     stopping = threading.Event()
-    worker = Worker(new, Lane.BULK, stopping)
+    worker = Worker(new, Lane.UPKEEP, stopping)
     renewed = threading.Event()
     renew_claim = new.store.renew_claim
 

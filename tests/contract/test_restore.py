@@ -13,7 +13,7 @@ from tests.bases import add_file, content_of, make_backup, read_rows, restore_ba
 from tests.contract.backends import SqliteBackend
 from tests.contract.samples import add_note, digest
 
-from kb.engine.backup import has_base
+from kb.engine.backup import has_base_file
 from kb.engine.errors import Conflict, DocumentNotFound, Unavailable
 from kb.engine.locks import be_alone, hold
 from kb.engine.originals import Originals
@@ -141,11 +141,17 @@ def test_a_restore_over_a_base_that_cannot_be_opened_sets_that_one_aside(folder:
     broken.mkdir()
     (broken / "kb.sqlite").write_text("this is no database any more")
     (broken / "kb.sqlite-wal").write_text("nor is this its log")
+    (broken / "kb.sqlite-journal").write_text("nor this")
 
     restore_backup(folder, "broken")
 
     aside = "kb.sqlite.damaged-20260301-130000"
-    assert {path.name for path in broken.glob("kb.sqlite*")} == {"kb.sqlite", aside, f"{aside}-wal"}
+    assert {path.name for path in broken.glob("kb.sqlite*")} == {
+        "kb.sqlite",
+        aside,
+        f"{aside}-wal",
+        f"{aside}-journal",
+    }
     assert (broken / aside).read_text() == "this is no database any more"
     assert read_rows(broken) == read_rows(folder / "data")
 
@@ -178,7 +184,7 @@ def test_the_backup_of_a_newer_kb_is_refused_before_anything_is_replaced(folder:
     with pytest.raises((Conflict, Unavailable), match="newer kb"):
         restore_backup(folder)
 
-    assert not has_base(folder / "restored")
+    assert not has_base_file(folder / "restored")
 
 
 def test_a_base_of_an_older_schema_comes_back_as_it_was(folder: Path) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import apsw
 import pytest
 from tests.contract.backends import SqliteBackend
-from tests.contract.samples import LATER, LEASE, NOW, add, add_note, digest, file, index, note, revision
+from tests.contract.samples import LATER, LEASE, NOW, add, add_note, digest, file, index, note, revision, vector_of
 
-from kb.engine.model import EVERYWHERE, Lane, NoteSubmission
+from kb.engine.model import EVERYWHERE, JobStatus, Lane, NoteSubmission
 from kb.engine.ports import Store
 from kb.engine.storage.sqlite.checksums import register_checksum
 from kb.engine.storage.sqlite.claims import CLAIMABLE
@@ -139,3 +139,32 @@ def test_an_original_is_in_use_even_if_the_place_that_names_it_is_damaged(store:
 
     assert store.is_original_in_use(digest("content"))
     assert not store.is_original_in_use(digest("the same as a file"))
+
+
+@pytest.mark.parametrize("damage", [b"{", b'{"text": "\xff"}', b"[]", b'{"unknown": 1, "tags": []}'])
+def test_a_job_that_is_damaged_fails_and_does_not_stand_in_the_way(store: Store, folder: Path, damage: bytes) -> None:
+    broken = store.add_job(NoteSubmission("broken"), idempotency_key=None, max_queued=9, now=NOW)
+    whole = store.add_job(NoteSubmission("whole"), idempotency_key=None, max_queued=9, now=NOW)
+    connection = apsw.Connection(str(folder / "kb.sqlite"))
+    connection.execute("UPDATE jobs SET payload = CAST(? AS TEXT) WHERE id = ?", (damage, broken.id))
+    connection.close()
+
+    first, second = (store.claim_job(Lane.INTERACTIVE, now=NOW, lease_until=NOW + LEASE) for _ in range(2))
+
+    assert first is None
+    assert second is not None
+    assert second.job_id == whole.id
+    failed = store.get_job(broken.id)
+    assert failed.status is JobStatus.FAILED
+    assert failed.error is not None
+    assert "Submit it again" in failed.error.message
+
+
+def test_a_damaged_count_of_chunks_does_not_break_search(store: Store, folder: Path) -> None:
+    document = add_note(store, "the walrus")
+    connection = apsw.Connection(str(folder / "kb.sqlite"))
+    register_checksum(connection)
+    connection.execute("UPDATE documents SET chunk_count = chunk_count + (1 << 38) WHERE id = ?", (document.id,))
+    connection.close()
+
+    assert [match.document_id for match in store.find_by_vector(vector_of("the walrus"), EVERYWHERE, limit=9)] == [1]

@@ -167,14 +167,14 @@ class StoreMachine(RuleBasedStateMachine):
         document_id = self._pick(data)
         chunks = self.documents[document_id].chunks
         job = self.store.add_reindex(now=LATER)
-        claim = self.store.claim_job(Lane.BULK, now=LATER, lease_until=LATER)
+        claim = self.store.claim_job(Lane.UPKEEP, now=LATER, lease_until=LATER)
         assert claim is not None
         assert claim.job_id == job.id
         version = self.store.get_document(document_id).version
 
         self.store.replace_text(claim, document_id, index(*chunks), expected_version=version)
 
-        assert self.store.complete_reindex(claim, now=LATER)
+        assert self.store.complete_reindex(claim, unreadable=(), now=LATER)
 
     @precondition(lambda self: self.documents)
     @rule(data=st.data())

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from tests.contract.samples import NOW, work_off, work_once
 
-from kb.engine.errors import Unavailable
+from kb.engine.errors import StorageFull, Unavailable
 from kb.engine.ingestion.pipeline import Pipeline
 from kb.engine.ingestion.upkeep import KEEP_FINISHED_JOBS, forget_the_old
+from kb.engine.ingestion.worker import WAIT_FOR_ROOM
 from kb.engine.model import EmbeddingModel, FileSubmission, JobStatus, NoteSubmission, Vector, Vectors
 from kb.engine.originals import Originals
 from kb.engine.ports import Embedder, Store
@@ -164,3 +165,19 @@ def test_e25_a_file_that_repeats_a_note_leaves_no_original_behind(store: Store, 
 
     assert store.get_job(job.id).is_duplicate
     assert not pipeline.originals.path_of(original).exists()
+
+
+def test_a_job_waits_as_long_as_the_disk_is_full(
+    store: Store, pipeline: Pipeline, moody: MoodyEmbedder, clock: Clock
+) -> None:
+    job = store.add_job(NoteSubmission("text"), idempotency_key=None, max_queued=9, now=NOW)
+    moody.error = StorageFull("The disk is full.")
+    for _ in range(10):
+        assert work_once(pipeline)
+        assert store.get_job(job.id).status is JobStatus.QUEUED
+        clock.now += WAIT_FOR_ROOM
+
+    moody.error = None
+    work_off(pipeline)
+
+    assert store.get_job(job.id).status is JobStatus.COMPLETED

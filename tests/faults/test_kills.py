@@ -22,8 +22,8 @@ from tests.faults.mixed_load import Client
 WAIT_SECONDS = 60
 READY_WITHIN_SECONDS = 3.0
 # Some fall into the start of a process, others into its work.
-PAUSES_SECONDS = ((0.02, 0.5), (0.5, 2.0))
-DOCUMENTS_BEFORE = 8
+PAUSES_SECONDS = ((0.02, 0.5), (0.5, 1.5))
+DOCUMENTS_BEFORE = 5
 CHILDREN = {"worker": "kb.engine.processes.worker_process", "MCP server": "kb.mcp.process"}
 
 
@@ -81,7 +81,7 @@ def wait_until_ingested(client: Client) -> None:
 def test_kills_lose_no_acknowledged_write_and_leave_none_half_or_twice(engine: EngineProgram, tell: Tell) -> None:
     """E24, E4, E14, E16, E17, E21, S5"""
     chance = random.Random(SEED)  # noqa: S311 - no secret
-    clients = [Client(engine.url, name, random.Random(chance.random())) for name in ("one", "two")]  # noqa: S311
+    clients = [Client(engine.url, name, random.Random(chance.random())) for name in ("one", "two", "three")]  # noqa: S311
     stopping = threading.Event()
     for client in clients:
         add_documents(client)
@@ -109,12 +109,12 @@ def test_kills_lose_no_acknowledged_write_and_leave_none_half_or_twice(engine: E
     assert engine.stop() == 0
     assert_base_is_consistent(engine.data_dir / "kb.sqlite")
     assert_originals_are_those_in_use(engine.data_dir)
-    if IS_FULL:
-        # Of one start among few, the machine's other work may take the most.
-        assert statistics.median(starts) < READY_WITHIN_SECONDS
     acknowledged = sum(client.acknowledged for client in clients)
     tell(
         f"{killed.total()} kills ({', '.join(f'{number} of the {name}' for name, number in killed.items())}): "
         f"{acknowledged} acknowledged writes, none lost, none half, none twice; ready again after "
         f"{statistics.median(starts):.2f} s (median), {max(starts):.2f} s (longest)"
     )
+    if IS_FULL:
+        # Of one start among few, the machine's other work may take the most.
+        assert statistics.median(starts) < READY_WITHIN_SECONDS

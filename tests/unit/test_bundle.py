@@ -52,7 +52,8 @@ def documents(draw: st.DrawFn) -> PortableDocument:
         PortableRevision(number, draw(texts), draw(st.booleans()), said, hash_of(said.encode()), draw(times))
         for number, said in enumerate(former, start=1)
     ]
-    current = PortableRevision(len(former) + 1, draw(texts), draw(st.booleans()), None, hash_of(text.encode()), NOW)
+    title = draw(texts)
+    current = PortableRevision(len(former) + 1, title, draw(st.booleans()), None, hash_of(text.encode()), NOW)
     pages = st.none() | st.integers(0, 2**53)
     chunks = [
         PortableChunk(draw(st.uuids()), draw(texts), draw(st.none() | texts), draw(pages))
@@ -62,7 +63,7 @@ def documents(draw: st.DrawFn) -> PortableDocument:
         draw(st.integers(1, 2**53)),
         text,
         uuid=draw(st.uuids()),
-        title=draw(texts),
+        title=title,
         title_is_given=draw(st.booleans()),
         source_path=draw(st.none() | words),
         tags=tuple(draw(st.lists(tags, max_size=3, unique=True))),
@@ -267,18 +268,48 @@ def test_e21_metadata_is_not_nested_without_end() -> None:
         unpack(pack([portable_note(metadata=deep)]))
 
 
+def former(version: int, text: str = "then") -> PortableRevision:
+    return PortableRevision(
+        version, "Walrus", title_is_given=False, text=text, content_hash=hash_of(text.encode()), created_at=NOW
+    )
+
+
+def current(version: int, text: str = "now", *, title: str = "Walrus") -> PortableRevision:
+    return replace(former(version, text), title=title, text=None)
+
+
 @pytest.mark.parametrize(
     "revisions",
     [
-        (PortableRevision(2, "t", True, None, hash_of(b"now"), NOW),),  # noqa: FBT003 - fields of a record
-        (PortableRevision(1, "t", True, "now", hash_of(b"now"), NOW),),  # noqa: FBT003
-        (PortableRevision(1, "t", True, None, hash_of(b"then"), NOW),),  # noqa: FBT003
-        (PortableRevision(1, "t", True, None, hash_of(b"now"), NOW),) * 2,  # noqa: FBT003
+        (),
+        (former(1),),
+        (former(3, "now"),),
+        (former(1), current(4)),
+        (former(0), current(3)),
+        (former(2), former(1), current(3)),
+        (former(2), current(2)),
+        (current(1), current(3)),
+        (current(1), former(3)),
+        (former(1), current(3, "then")),
+        (former(1), current(3, title="Another")),
+        (replace(former(1), content_hash=hash_of(b"other")), current(3)),
     ],
 )
 def test_e21_a_history_that_contradicts_its_note_is_refused(revisions: tuple[PortableRevision, ...]) -> None:
     with pytest.raises(InvalidRequest, match="revision"):
-        unpack(pack([portable_note(1, "now", revisions=revisions)]))
+        unpack(pack([portable_note(1, "now", version=3, revisions=revisions)]))
+
+
+@pytest.mark.parametrize("revisions", [(current(1, "then"),), (former(3),), (former(2), former(1))])
+def test_e21_a_file_has_no_history_but_that_of_a_note_whose_place_it_took(
+    revisions: tuple[PortableRevision, ...],
+) -> None:
+    with pytest.raises(InvalidRequest, match="revision"):
+        unpack(pack([WALRUS, portable_file(WALRUS, version=3, revisions=revisions)]))
+
+    (_, document) = unpack(pack([WALRUS, portable_file(WALRUS, version=3, revisions=(former(1), former(2)))]))
+    assert isinstance(document, PortableDocument)
+    assert document.record.revisions == (former(1), former(2))
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, 3e38, 0.0, 2.0])

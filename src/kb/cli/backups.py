@@ -11,8 +11,9 @@ from typing import Annotated
 import typer
 
 from kb.cli.exits import Exit
-from kb.cli.options import AsJson
 from kb.cli.programs import DataDir, ending_plainly
+
+ManifestAsJson = Annotated[bool, typer.Option("--json", help="Print the backup's manifest as JSON, in one line.")]
 
 
 def backup(
@@ -22,7 +23,7 @@ def backup(
     allow_damage: Annotated[
         bool, typer.Option("--allow-damage", help="Back up what is left of a damaged base; exit code 1 tells.")
     ] = False,
-    as_json: AsJson = False,
+    as_json: ManifestAsJson = False,
 ) -> None:
     """Copy everything into a new folder and check the copy. The engine may go on running."""
     from kb.cli import render
@@ -52,19 +53,19 @@ def restore(
     *,
     data_dir: DataDir = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    as_json: AsJson = False,
+    as_json: ManifestAsJson = False,
 ) -> None:
     """Put a backup in the place of everything that is there. Stop the engine before."""
     from kb.cli import render
 
     with ending_plainly(), _refusing_plainly():
-        from kb.engine.backup import has_base, read_manifest
+        from kb.engine.backup import has_base_file, read_manifest
         from kb.engine.backup import restore as restore_base
 
         manifest, folder = read_manifest(source), _find_data_dir(data_dir)
-        if has_base(folder) and not yes:
+        if has_base_file(folder) and not yes:
             if not sys.stdin.isatty():
-                render.complain(render.NOBODY_TO_ASK)
+                render.complain(render.NOBODY_TO_ASK_BEFORE_RESTORING)
                 raise typer.Exit(Exit.REFUSED)
             if not typer.confirm(render.question_before_restoring(folder, manifest.to_json()), err=True):
                 render.complain(render.NOTHING_RESTORED)

@@ -34,7 +34,11 @@ NO_BUNDLE = "There is no bundle. Name its file, or give `-` and pipe it in."
 NO_FILES = "There are no files to add: the folder has none that are neither hidden nor empty."
 NO_TEXT = "There is no text. Give it as an argument, or give `-` and pipe it in."
 NOBODY_TO_ASK = "This deletes for good, and there is no terminal to ask on. Add --yes if you mean it."
+NOBODY_TO_ASK_BEFORE_RESTORING = (
+    "This replaces everything that is there, and there is no terminal to ask on. Add --yes if you mean it."
+)
 NOTHING_RESTORED = "Nothing was restored."
+QUEUE_IS_FULL = "The engine's queue is full. Waiting until it has done some of its jobs ..."
 STOPPED = "Stopped. Nothing was changed."
 NOT_UTF8 = "Standard input is not UTF-8 text. Convert it, or add it as a file with `kb add`."
 NOTHING_DELETED = "Nothing was deleted."

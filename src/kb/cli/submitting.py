@@ -1,7 +1,7 @@
 """Files on their way into the engine: sent one by one, then waited for, then told about."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -32,11 +32,19 @@ async def submit_files(
     engine: EngineClient, sources: Sequence[Source], *, title: str | None, tags: Sequence[str], wait: bool
 ) -> list[Submission]:
     """All are sent before the first is waited for: the engine works meanwhile."""
+    is_told = False
+
+    def tell_that_the_queue_is_full() -> None:
+        nonlocal is_told
+        if not is_told:
+            render.complain(render.QUEUE_IS_FULL)
+        is_told = True
+
     with render.progress(len(sources)) as show:
         submissions = []
         for source in sources:
             show(source.label, 0)
-            outcome = await _submit(engine, source, title, tags)
+            outcome = await _submit(engine, source, title, tags, on_full=tell_that_the_queue_is_full)
             submissions.append(Submission(source, outcome))
         if not wait:
             return submissions
@@ -47,7 +55,9 @@ async def submit_files(
         return finished
 
 
-async def _submit(engine: EngineClient, source: Source, title: str | None, tags: Sequence[str]) -> Outcome:
+async def _submit(
+    engine: EngineClient, source: Source, title: str | None, tags: Sequence[str], *, on_full: Callable[[], None]
+) -> Outcome:
     while True:
         try:
             return await engine.submit_file(source.file, title=title, tags=tags, source_path=source.source_path)
@@ -60,6 +70,7 @@ async def _submit(engine: EngineClient, source: Source, title: str | None, tags:
             if status != httpx.codes.TOO_MANY_REQUESTS:
                 raise
             # The queue is full, and grows shorter while we wait.
+            on_full()
             await asyncio.sleep(float(error.response.headers.get("Retry-After", "1")))
 
 

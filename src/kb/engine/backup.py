@@ -14,7 +14,6 @@ manifest's SHA-256: the bytes are those that were checked when the backup was ma
 are stricter does not refuse them.
 """
 
-import errno
 import json
 import os
 import shutil
@@ -26,17 +25,28 @@ from functools import cache
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from kb.engine.errors import Conflict, NotFound, StorageFull, Unavailable
-from kb.engine.locks import be_alone, be_only_backup
-from kb.engine.originals import DamagedOriginal, Originals, compute_digest, copy_original, is_whole, sync_folder
+from kb.engine.errors import Conflict, NotFound, Unavailable
+from kb.engine.locks import be_alone, be_only_backup, be_only_one_writing_to
+from kb.engine.originals import (
+    DamagedOriginal,
+    Originals,
+    compute_digest,
+    copy_original,
+    explain_disk_error,
+    is_whole,
+    make_folder,
+    sync_folder,
+)
+from kb.engine.storage import DATABASE
 from kb.engine.storage.sqlite.copying import Contents, copy_base, fold_log, read_contents
+from kb.engine.storage.sqlite.database import LOGS
 from kb.engine.storage.sqlite.integrity import check_base
 from kb.version import VERSION
 
 FORMAT: Final = 1
-DATABASE: Final = "kb.sqlite"
-RESTORING: Final = "kb.sqlite.restoring"
+RESTORING: Final = f"{DATABASE}.restoring"
 MANIFEST: Final = "manifest.json"
+WHAT_A_BACKUP_WRITES: Final = {DATABASE, *(DATABASE + ending for ending in LOGS), "originals", MANIFEST}
 # Enough to see what it is about; the manifest has them all.
 TOLD_AT_MOST: Final = 10
 
@@ -74,10 +84,8 @@ def translated_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StorageFull("The disk is full. Free some space and try again.") from error
         place = error.filename or "The disk"
-        raise Unavailable(f"{place} cannot be read or written: {error.strerror}.") from error
+        raise explain_disk_error(error, otherwise=f"{place} cannot be read or written: {error.strerror}.") from error
 
 
 def back_up(
@@ -85,30 +93,61 @@ def back_up(
 ) -> Manifest:
     """Write a backup of the base in `data_dir`, where engine and workers may go on meanwhile.
 
-    Raises `NotFound` without a base, `Conflict` if there is something at `destination`, `Unavailable` for
-    damage that is not allowed; and then, as for any other failure, leaves nothing behind.
+    Raises `NotFound` without a base, `Conflict` if there is something at `destination` or in the way of the
+    partial backup, `Unavailable` for damage that is not allowed; and then, as for any other failure, leaves
+    nothing behind.
     """
-    if not has_base(data_dir):
+    if not has_base_file(data_dir):
         raise NotFound(f"There is no base in {data_dir}. Choose another --data-dir or KB_DATA_DIR.")
     destination = destination.resolve()
+    with translated_errors(), be_only_backup(data_dir), _open_partial(destination) as partial:
+        manifest = _write(data_dir, partial, now, on_progress)
+        if not damage_is_allowed:
+            _refuse_damage(manifest.damage)
+        partial.rename(destination)
+        sync_folder(destination.parent)
+    return manifest
+
+
+@contextmanager
+def _open_partial(destination: Path) -> Iterator[Path]:
+    """An empty folder beside the destination that only this backup writes to; if the block raises, it is removed."""
     partial = destination.with_name(f"{destination.name}.partial")
-    with translated_errors(), be_only_backup(data_dir):
-        if destination.is_file() or (destination.is_dir() and any(destination.iterdir())):
-            raise Conflict(f"There is something at {destination} already. Name a folder that does not exist yet.")
-        if partial.exists():
-            shutil.rmtree(partial)
-        # Everything is in it, whoever may read the folders around it.
-        partial.mkdir(mode=0o700, parents=True)
+    _refuse_to_overwrite(destination)
+    if partial.is_symlink() or (partial.exists() and not partial.is_dir()):
+        raise _in_the_way(partial)
+    # Everything is in it, whoever may read the folders around it.
+    make_folder(partial, mode=0o700)
+    with be_only_one_writing_to(partial):
+        if {part.name for part in partial.iterdir()} - WHAT_A_BACKUP_WRITES:
+            raise _in_the_way(partial)
         try:
-            manifest = _write(data_dir, partial, now, on_progress)
-            if not damage_is_allowed:
-                _refuse_damage(manifest.damage)
-            partial.rename(destination)
-            sync_folder(destination.parent)
+            # Another one may have been finished since.
+            _refuse_to_overwrite(destination)
+            _make_empty(partial)
+            yield partial
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
-    return manifest
+
+
+def _refuse_to_overwrite(destination: Path) -> None:
+    if destination.is_file() or (destination.is_dir() and any(destination.iterdir())):
+        raise Conflict(f"There is something at {destination} already. Name a folder that does not exist yet.")
+
+
+def _in_the_way(partial: Path) -> Conflict:
+    return Conflict(f"{partial} is in the way, and no backup has written it. Move it, or name another destination.")
+
+
+def _make_empty(partial: Path) -> None:
+    """Of what a backup that was killed has left."""
+    partial.chmod(0o700)
+    for part in partial.iterdir():
+        if part.is_dir() and not part.is_symlink():
+            shutil.rmtree(part)
+        else:
+            part.unlink()
 
 
 def _write(data_dir: Path, folder: Path, now: datetime, on_progress: OnProgress) -> Manifest:
@@ -202,7 +241,8 @@ def read_manifest(backup: Path) -> Manifest:
         raise Unavailable(f"{backup / MANIFEST} is damaged. Use another backup.") from error
 
 
-def has_base(data_dir: Path) -> bool:
+def has_base_file(data_dir: Path) -> bool:
+    """Also if it is empty or damaged."""
     with translated_errors():
         return (data_dir / DATABASE).exists()
 
@@ -214,7 +254,7 @@ def restore(backup: Path, data_dir: Path, *, now: datetime, on_progress: OnProgr
     """
     manifest = read_manifest(backup)
     with translated_errors():
-        data_dir.mkdir(parents=True, exist_ok=True)
+        make_folder(data_dir)
     with translated_errors(), be_alone(data_dir):
         try:
             on_progress("Copying the database", 0, 1)
@@ -259,6 +299,7 @@ def _make_way(base: Path, now: datetime) -> None:
     """No log of the old base may stay beside the new one: SQLite would apply it there."""
     if base.exists() and fold_log(base):
         return
-    for part in (base, base.with_name(f"{DATABASE}-wal"), base.with_name(f"{DATABASE}-shm")):
+    for ending in ("", *LOGS):
+        part = base.with_name(base.name + ending)
         if part.exists():
-            part.rename(part.with_name(part.name.replace(DATABASE, f"{DATABASE}.damaged-{now:%Y%m%d-%H%M%S}")))
+            part.rename(base.with_name(f"{base.name}.damaged-{now:%Y%m%d-%H%M%S}{ending}"))

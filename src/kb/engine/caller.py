@@ -5,12 +5,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from kb.engine.model import JobId
+
 
 @dataclass(frozen=True)
 class Caller:
     key_name: str
     """The name of the key that was shown, never the key."""
     request_id: str | None = None
+    job_id: JobId | None = None
+    """The job that does it, where it is done later."""
 
 
 NO_KEY = "none"

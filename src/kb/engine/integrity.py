@@ -1,8 +1,9 @@
 """Whether everything that was stored is still what it was: the base's rows, and the originals they refer to."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from kb.engine.errors import Unavailable
 from kb.engine.model import CheckCursor, Checked, Damage, DamageKind, UsedOriginal
 from kb.engine.originals import Originals, compute_digest
 from kb.engine.ports import Store
@@ -27,17 +28,24 @@ class Report:
     damage_count: int
 
 
-def check_integrity(store: Store, originals: Originals) -> Report:
+def check_integrity(store: Store, originals: Originals, *, is_stopping: Callable[[], bool] = lambda: False) -> Report:
+    """Raises `Unavailable` after the step in which it is told to stop."""
     checked, damages, damage_count = Checked(), list[Damage](), 0
     for step in check_in_steps(store, originals, CheckCursor()):
         checked += step.checked
         damages += step.damages[: MAX_LISTED - len(damages)]
         damage_count += len(step.damages)
+        if is_stopping():
+            raise Unavailable("The engine is stopping. Ask again when it is back.")
     return Report(checked, damages, damage_count)
 
 
 def check_in_steps(store: Store, originals: Originals, cursor: CheckCursor) -> Iterator[Step]:
-    """Check everything from `cursor` on. Each step is little work; nothing is held or locked between two."""
+    """Check everything from `cursor` on. Nothing is held or locked between two steps.
+
+    The first is SQLite's check of the whole file, which takes 10 s for 500 MB; an original, however large, is one
+    step too. All others are little work.
+    """
     going_on: CheckCursor | None = cursor
     while going_on is not None:
         batch = store.check_batch(going_on)

@@ -4,16 +4,20 @@
     worker.lock     shared by workers; a restore holds it alone
     backup.lock     held by a backup, and by a restore
 
+The folder that a backup is being written into is a lock itself, since bases may be backed up to the same place.
 The system releases a lock when its process ends, however it ends.
 """
 
 import fcntl
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from kb.engine.errors import Conflict
+
+log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -50,6 +54,26 @@ def be_only_backup(data_dir: Path) -> Iterator[None]:
     refusal = f"Another backup of {data_dir} is being made or restored. Wait for it."
     with _hold_or_refuse(data_dir / "backup.lock", fcntl.LOCK_EX, refusal):
         yield
+
+
+@contextmanager
+def be_only_one_writing_to(folder: Path) -> Iterator[None]:
+    """Raises `Conflict` if somebody else is, or just was, and has renamed or removed the folder."""
+    refusal = f"Another backup is being written to {folder}. Wait for it, or name another destination."
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise Conflict(refusal) from error
+        except OSError:
+            # Some file systems, NFS for one, lock no folders. A backup there is better than none.
+            log.warning("%s cannot be locked. Let only one backup be written to it at a time.", folder)
+        if not folder.exists() or not os.path.samestat(os.fstat(descriptor), folder.stat()):
+            raise Conflict(refusal)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

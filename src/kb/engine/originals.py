@@ -19,7 +19,7 @@ import shutil
 import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -31,14 +31,20 @@ log = logging.getLogger(__name__)
 PIECE_BYTES = 1024 * 1024
 
 
+def explain_disk_error(error: OSError, *, otherwise: str) -> StorageFull | Unavailable:
+    """What to raise for it: a full disk is told in the same words everywhere, anything else as `otherwise` says."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageFull("The disk is full. Free some space and try again.")
+    return Unavailable(otherwise)
+
+
 @contextmanager
 def translated_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StorageFull("The disk is full. Free some space and try again.") from error
-        raise Unavailable("The originals cannot be read or written. Check the disk they lie on.") from error
+        otherwise = "The originals cannot be read or written. Check the disk they lie on."
+        raise explain_disk_error(error, otherwise=otherwise) from error
 
 
 class IncomingFile:
@@ -85,7 +91,7 @@ class Originals:
         self._incoming = folder / "incoming"
         self._pin = folder / "pin"
         with translated_errors():
-            self._incoming.mkdir(parents=True, exist_ok=True)
+            make_folder(self._incoming)
 
     @contextmanager
     def receive(self) -> Iterator[IncomingFile]:
@@ -100,10 +106,9 @@ class Originals:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other threads and processes from keeping or removing originals meanwhile."""
-        with translated_errors():
-            lock = (self._folder / "lock").open("w")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        with lock:
+        with ExitStack() as held:
+            with translated_errors():
+                held.enter_context(hold(self._folder / "lock", fcntl.LOCK_EX))
             yield
 
     def keep(self, incoming: IncomingFile, name: str) -> None:
@@ -111,13 +116,12 @@ class Originals:
         place = self.path_of(name)
         with translated_errors():
             # One that is damaged is replaced: adding the file again repairs it.
-            if is_whole(place, name):
-                return
-            if not place.parent.exists():
+            if not is_whole(place, name):
                 place.parent.mkdir(exist_ok=True)
-                sync_folder(self._folder)
-            incoming.path.replace(place)
+                incoming.path.replace(place)
+            # Also if it was there: whoever put it there may have been killed before this.
             sync_folder(place.parent)
+            sync_folder(self._folder)
 
     def path_of(self, name: str) -> Path:
         return self._folder / name[:2] / name
@@ -241,6 +245,15 @@ def _remove(path: Path) -> int:
         log.exception("An original could not be removed.")
         return 0
     return size_bytes
+
+
+def make_folder(folder: Path, *, mode: int = 0o777) -> None:
+    """Make it, and those around it that are missing, safe on disk; does nothing if it is there."""
+    if folder.is_dir():
+        return
+    make_folder(folder.parent)
+    folder.mkdir(mode, exist_ok=True)
+    sync_folder(folder.parent)
 
 
 def sync_folder(folder: Path) -> None:

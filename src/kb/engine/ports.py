@@ -3,7 +3,7 @@
 A port exists only where there are two providers. Each method of `Store` is one transaction.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -157,6 +157,10 @@ class Store(Protocol):
         """
         ...
 
+    def require_room(self, kind: type[Submission], *, max_queued: int) -> None:
+        """Raise `TooManyRequests` if so many of the kind are waiting already."""
+        ...
+
     def get_job(self, ref: Ref) -> Job: ...
 
     def list_jobs(self, *, status: JobStatus | None, limit: int, offset: int) -> Page[Job]: ...
@@ -164,13 +168,16 @@ class Store(Protocol):
     def count_jobs(self) -> QueueCounts: ...
 
     def claim_job(self, lane: Lane, *, now: datetime, lease_until: datetime) -> Claim | None:
-        """Take the next job that is waiting, or whose worker has let its lease run out."""
+        """Take the next job that is waiting, or whose worker has let its lease run out.
+
+        Raises `Unavailable` if the engine has another model than this store.
+        """
         ...
 
     def renew_claim(self, claim: Claim, progress: Progress, *, lease_until: datetime) -> None: ...
 
-    def release_claim(self, claim: Claim, *, now: datetime) -> None:
-        """Queue the job again as if it had not been taken: the worker has to stop."""
+    def release_claim(self, claim: Claim, *, available_at: datetime) -> None:
+        """Queue the job again as if it had not been taken: neither it nor the worker is to blame."""
         ...
 
     def commit_document(self, claim: Claim, document: NewDocument, text: IndexedText, *, now: datetime) -> Committed:
@@ -195,8 +202,9 @@ class Store(Protocol):
 
     # reindexing
 
-    def adopt_model(self, *, now: datetime) -> None:
-        """See to it that every document gets vectors of this store's model: by a job, unless all have them."""
+    def adopt_model(self, *, now: datetime) -> bool:
+        """Make this store's model the one that all workers must have, and see to it that every document gets vectors
+        of it: by a job, unless all have them, which is what is returned."""
         ...
 
     def add_reindex(self, *, now: datetime) -> Job:
@@ -217,8 +225,9 @@ class Store(Protocol):
         """Give a document new chunks without changing it; the job need not come back to it."""
         ...
 
-    def complete_reindex(self, claim: Claim, *, now: datetime) -> bool:
-        """Complete the job and search by vectors from now on; False, and no change, if documents are left to do."""
+    def complete_reindex(self, claim: Claim, *, unreadable: Collection[DocumentId], now: datetime) -> bool:
+        """Complete the job and search by vectors from now on; False, and no change, if documents are left to do
+        other than those that are unreadable."""
         ...
 
     # from base to base
@@ -268,7 +277,8 @@ class Store(Protocol):
         ...
 
     def mend_full_text(self) -> None:
-        """Make the full-text index anew, unless it fits the text. Writers wait meanwhile."""
+        """Make the full-text index anew if it does not fit the text; of a base that is too large to compare the two
+        while writers wait, nothing is done."""
         ...
 
     def read_scrub(self) -> Scrub: ...

@@ -27,22 +27,33 @@ LITTLE_BYTES = 8 * 1024 * 1024
 class Reserve:
     def __init__(self, data_dir: Path) -> None:
         self._file = data_dir / "reserve"
-        self._size = min(LARGEST_BYTES, shutil.disk_usage(data_dir).free // SHARE_OF_FREE_SPACE)
-        self.refill()
+        there = shutil.disk_usage(data_dir).free + self._held_bytes()
+        self._size_bytes = min(LARGEST_BYTES, there // SHARE_OF_FREE_SPACE)
 
     def refill(self) -> None:
-        """Take the room again, or as much of it as there is."""
-        size = self._size
-        while size >= SMALLEST_BYTES and not self._file.exists():
+        """Take the room, or as much of it as there is; what is held already is kept. Only for the engine."""
+        held, size = self._held_bytes(), self._size_bytes
+        while size >= SMALLEST_BYTES and size > held and not self._grow(held, size):
+            size //= 2
+
+    def _held_bytes(self) -> int:
+        """Less than was asked for if there was no more, or if a kill came between."""
+        return self._file.stat().st_size if self._file.exists() else 0
+
+    def _grow(self, held: int, size: int) -> bool:
+        try:
+            descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT, 0o600)
             try:
-                descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT, 0o600)
-                try:
-                    os.posix_fallocate(descriptor, 0, size)
-                finally:
-                    os.close(descriptor)
-            except OSError:
+                _allocate(descriptor, held, size)
+            finally:
+                os.close(descriptor)
+        except OSError:
+            if held:
+                os.truncate(self._file, held)
+            else:
                 self._file.unlink(missing_ok=True)
-                size //= 2
+            return False
+        return True
 
     def delete(self, delete: Callable[[], Result]) -> Result:
         """What `delete` returns; if the disk is too full for it, it is tried again without the reserve."""
@@ -57,6 +68,17 @@ class Reserve:
                 return delete()
             finally:
                 self.refill()
+
+
+def _allocate(descriptor: int, held: int, size: int) -> None:
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
+        return
+    # macOS gives room only to what is written.
+    os.lseek(descriptor, held, os.SEEK_SET)
+    left = size - held
+    while left:
+        left -= os.write(descriptor, bytes(left))
 
 
 def describe_little_space(data_dir: Path) -> str | None:

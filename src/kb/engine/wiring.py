@@ -84,6 +84,7 @@ def open_engine(options: EngineOptions) -> Iterator[Engine]:
             _keep_what_a_lost_base_knew(originals, now)
         with _open_parts(options) as engine:
             engine.originals.sweep(engine.store.is_original_in_use)
+            engine.reserve.refill()
             engine.store.adopt_model(now=engine.clock())
             yield engine
 

@@ -1,27 +1,33 @@
 """Routes of bundles: the whole base out, and documents in."""
 
-from collections.abc import AsyncIterator
-from contextlib import suppress
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain
 from typing import Any
 
-from anyio import CapacityLimiter, fail_after, from_thread, to_thread
+from anyio import CapacityLimiter, from_thread, to_thread
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 from pydantic import NonNegativeInt
+from starlette.datastructures import State
 from starlette.requests import ClientDisconnect
 
 from kb.engine.api.answers import Answer
 from kb.engine.api.parameters import EngineDep
-from kb.engine.errors import InvalidRequest, KbError, UnsupportedFormat
+from kb.engine.errors import InvalidRequest, KbError, TooManyRequests, Unavailable, UnsupportedFormat
 from kb.engine.exchange import exporting, importing
 from kb.engine.exchange.bundle import MEDIA_TYPE
+from kb.engine.wiring import Engine
 
 router = APIRouter(tags=["bundles"])
 
 # Long enough for a sender who gets the bundle from another engine meanwhile.
 PIECE_WITHIN_SECONDS = 120
+# An import that takes no longer is finished, even if the program is told to stop meanwhile.
+LOOK_EVERY_SECONDS = 1
 
 BUNDLE = {MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}}
 BUNDLE_ANSWER: dict[int | str, dict[str, Any]] = {200: {"description": "The bundle", "content": BUNDLE}}
@@ -58,24 +64,26 @@ async def import_bundle(engine: EngineDep, request: Request) -> ImportAnswer:
     A document that is already there stays as it is, unless the bundle has a later version of it; so a bundle can be
     imported any number of times. If it turns out to be wrong, the documents before the wrong place stay, and the
     problem tells how many: `documents_added`, `documents_replaced`, `documents_unchanged`, `originals_added`.
+    Only one import runs at a time.
     """
     if request.headers.get("content-type") != MEDIA_TYPE:
         raise UnsupportedFormat(f"Send a bundle, as {MEDIA_TYPE}.")
-    body = request.stream()
+    next_piece = partial(_next_piece, engine, request.stream(), time.monotonic())
     work = partial(
         importing.import_bundle,
         engine.store,
         engine.originals,
-        iter(lambda: from_thread.run(_next_piece, body), b""),
+        iter(lambda: from_thread.run(next_piece), b""),
         model=engine.embedder.model,
         max_file_bytes=engine.options.max_file_bytes,
         clock=engine.clock,
     )
     try:
-        # A thread of its own: it waits for the sender, and those that all requests share must not.
-        imported = await to_thread.run_sync(work, limiter=CapacityLimiter(1))
+        with _alone(request.app.state):
+            # A thread of its own: it waits for the sender, and those that all requests share must not.
+            imported = await to_thread.run_sync(work, limiter=CapacityLimiter(1))
     except KbError:
-        await _read_to_its_end(body)
+        await _read_to_its_end(next_piece)
         raise
     finally:
         # Some may have to be embedded anew.
@@ -83,19 +91,41 @@ async def import_bundle(engine: EngineDep, request: Request) -> ImportAnswer:
     return ImportAnswer.of(imported)
 
 
-async def _read_to_its_end(body: AsyncIterator[bytes]) -> None:
+@contextmanager
+def _alone(state: State) -> Iterator[None]:
+    """One import at a time, since each may take as much memory as the largest member of a bundle.
+
+    Only the loop that serves looks at the mark, so nobody can come between.
+    """
+    if getattr(state, "is_importing", False):
+        raise TooManyRequests("Another bundle is being imported. Send this one when that is done.")
+    state.is_importing = True
+    try:
+        yield
+    finally:
+        state.is_importing = False
+
+
+async def _read_to_its_end(next_piece: Callable[[], Awaitable[bytes]]) -> None:
     """Whoever is still sending would not read the answer."""
-    with suppress(InvalidRequest):
-        while await _next_piece(body):
+    with suppress(InvalidRequest, Unavailable):
+        while await next_piece():
             pass
 
 
-async def _next_piece(body: AsyncIterator[bytes]) -> bytes:
-    """Empty when there are no more, also because the sender has gone."""
+async def _next_piece(engine: Engine, body: AsyncIterator[bytes], began: float) -> bytes:
+    """Empty when there are no more, also because the sender has gone. Raises `Unavailable` if the program stops."""
+    # In a task, since a body that was waited for with a timeout could not be read any further.
+    arriving = asyncio.ensure_future(anext(body, b""))
     try:
-        with fail_after(PIECE_WITHIN_SECONDS):
-            return await anext(body, b"")
+        for _ in range(0, PIECE_WITHIN_SECONDS, LOOK_EVERY_SECONDS):
+            if engine.is_stopping() and time.monotonic() - began > LOOK_EVERY_SECONDS:
+                raise Unavailable("The engine is stopping.")
+            if (await asyncio.wait([arriving], timeout=LOOK_EVERY_SECONDS))[0]:
+                return arriving.result()
     except ClientDisconnect:
         return b""
-    except TimeoutError as error:
-        raise InvalidRequest(f"Nothing more of the bundle came within {PIECE_WITHIN_SECONDS} seconds.") from error
+    finally:
+        arriving.cancel()
+        await asyncio.wait([arriving])
+    raise InvalidRequest(f"Nothing more of the bundle came within {PIECE_WITHIN_SECONDS} seconds.")

@@ -27,7 +27,7 @@ from fastapi.responses import StreamingResponse
 
 from kb.engine.api.answers import DocumentAnswer, JobAnswer
 from kb.engine.api.parameters import EngineDep
-from kb.engine.errors import KbError, NotFound, TooManyRequests
+from kb.engine.errors import NotFound, TooManyRequests
 from kb.engine.model import Event, EventKind
 from kb.engine.wiring import Engine
 
@@ -91,21 +91,20 @@ class Feed:
                 self._newest = newest
                 # In a context of its own: it does not belong to the request that happens to be the first.
                 self._task = asyncio.create_task(self._watch(engine), context=Context())
+                self._task.add_done_callback(_log_failure)
             try:
                 yield _follow(engine, last_event_id, max(newest, self._newest), heard)
             finally:
                 self._streams.discard(told)
 
     async def _watch(self, engine: Engine) -> None:
-        """Until nobody listens, the program stops or the store fails; then every stream ends."""
+        """Until nobody listens, the program stops or something fails; then every stream ends."""
         try:
             while self._streams and not engine.is_stopping():
                 self._newest, messages = await run_in_threadpool(_read, engine, self._newest)
                 for message in messages:
                     self._tell(message)
                 await asyncio.sleep(LOOK_EVERY_SECONDS)
-        except KbError:
-            log.warning("The events cannot be read; whoever listens has to come back.", exc_info=True)
         finally:
             self._task = None
             for stream in self._streams:
@@ -120,6 +119,12 @@ class Feed:
             except (anyio.ClosedResourceError, anyio.BrokenResourceError):
                 # Its listener has not noticed yet that it is over, or is about to leave.
                 continue
+
+
+def _log_failure(watching: asyncio.Task[None]) -> None:
+    error = None if watching.cancelled() else watching.exception()
+    if error is not None:
+        log.error("The events cannot be read; whoever listens has to come back.", exc_info=error)
 
 
 async def _follow(

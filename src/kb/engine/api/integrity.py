@@ -72,7 +72,7 @@ def check_integrity(engine: EngineDep, request: Request) -> IntegrityAnswer:
         raise TooManyRequests("A check is under way already. Ask again when it is done.")
     try:
         began = time.perf_counter()
-        report = check(engine.store, engine.originals)
+        report = check(engine.store, engine.originals, is_stopping=engine.is_stopping)
         took_ms = (time.perf_counter() - began) * 1000
     finally:
         turn.release()

@@ -76,6 +76,9 @@ def _queue_note(engine: Engine, body: bytes, idempotency_key: str | None) -> Job
 
 
 async def _submit_file(engine: Engine, request: Request, content_type: str, idempotency_key: str | None) -> Job:
+    if idempotency_key is None:
+        # Decided when it is queued; here it saves the upload. What was queued before under a key is never refused.
+        await run_in_threadpool(engine.store.require_room, FileSubmission, max_queued=engine.options.max_queued_jobs)
     with engine.originals.receive() as incoming:
         form = await receive_form(
             content_type, request.stream(), incoming, max_file_bytes=engine.options.max_file_bytes

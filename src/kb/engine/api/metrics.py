@@ -17,7 +17,6 @@ from fastapi.responses import PlainTextResponse
 from kb.engine.api.events import Feed
 from kb.engine.api.measuring import Measurements, MeasurementsDep, render_sample
 from kb.engine.api.parameters import EngineDep
-from kb.engine.backup import DATABASE
 from kb.engine.model import JobStatus
 from kb.engine.wiring import Engine
 from kb.version import VERSION
@@ -62,6 +61,7 @@ def _render_base(engine: Engine) -> Iterator[str]:
     yield from _gauge("kb_model_ready", "Whether the model is loaded.", engine.embedder.is_ready)
     yield from _gauge("kb_documents", "Documents.", sum(statistics.documents_by_type.values()))
     yield from _gauge("kb_document_bytes", "Their size as they were added.", statistics.size_bytes)
+    yield from _gauge("kb_database_bytes", "The size of the database on disk.", statistics.database_bytes)
     yield from _gauge("kb_chunks", "Chunks.", statistics.chunks)
     yield from _gauge("kb_vectors", "Chunks with a vector of the model in use.", statistics.vectors)
 
@@ -79,9 +79,6 @@ def _render_queue(engine: Engine) -> Iterator[str]:
 
 
 def _render_disk(data_dir: Path) -> Iterator[str]:
-    # The write-ahead log belongs to the base, and is not there at every moment.
-    sizes = [path.stat().st_size for name in (DATABASE, f"{DATABASE}-wal") if (path := data_dir / name).exists()]
-    yield from _gauge("kb_database_bytes", "The size of the database on disk.", sum(sizes))
     yield from _gauge("kb_disk_free_bytes", "Free space where the data is.", shutil.disk_usage(data_dir).free)
 
 

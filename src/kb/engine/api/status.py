@@ -64,8 +64,8 @@ def _check_health(engine: Engine, statistics: Statistics) -> dict[str, Any]:
         issues.append(engine.embedder.failure or "The embedding model is still loading; search is by keyword.")
     if statistics.stale_vectors:
         issues.append(
-            f"{statistics.stale_vectors} chunks have no vectors of this model yet: they are being made, "
-            "and until then search is by keyword."
+            f"{statistics.stale_vectors} chunks have no vectors of this model and are found by keyword only. A job "
+            "makes them; POST /api/v1/reindex starts another."
         )
     damage_count = engine.store.read_scrub().damage_count
     if damage_count:

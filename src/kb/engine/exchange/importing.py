@@ -7,9 +7,9 @@ from datetime import datetime
 
 from kb.engine.errors import DocumentNotFound, FileTooLarge, InvalidRequest, KbError
 from kb.engine.exchange.reading import IncomingOriginal, read_bundle
-from kb.engine.model import DocumentId, EmbeddingModel, IndexSource
+from kb.engine.model import EmbeddingModel
 from kb.engine.model.portable import Arrival, Arrived, DocumentRecord, PortableDocument
-from kb.engine.originals import IncomingFile, Originals
+from kb.engine.originals import IncomingFile, Originals, is_whole
 from kb.engine.ports import Store
 
 BYTES_PER_MB = 1_048_576
@@ -77,7 +77,7 @@ class _Bringing:
         self._waiting: dict[str, tuple[IncomingFile, ExitStack]] = {}
 
     def receive_original(self, original: IncomingOriginal) -> None:
-        """Put it where it waits for the documents that refer to it."""
+        """Put it where it waits for the documents that refer to it; or in its place, if the base lacks it there."""
         if original.size_bytes > self._max_file_bytes:
             limit_mb = self._max_file_bytes // BYTES_PER_MB
             raise FileTooLarge(
@@ -85,22 +85,31 @@ class _Bringing:
                 "(KB_MAX_FILE_MB).",
                 max_size_mb=limit_mb,
             )
-        if original.name in self._waiting or self._originals.path_of(original.name).exists():
+        if original.name in self._waiting or is_whole(self._originals.path_of(original.name), original.name):
             return
         with ExitStack() as stack:
             incoming = stack.enter_context(self._originals.receive())
             for piece in original.pieces:
                 incoming.write(piece)
             incoming.finish()
-            self._waiting[original.name] = incoming, stack.pop_all()
+            if not self._repair(incoming, original.name):
+                self._waiting[original.name] = incoming, stack.pop_all()
+
+    def _repair(self, incoming: IncomingFile, name: str) -> bool:
+        """Whether something in the base refers to it already, so that it was lost or damaged and has come back."""
+        with self._originals.locked():
+            if not self._store.is_original_in_use(name):
+                return False
+            self._originals.keep(incoming, name)
+        self._count("originals_added")
+        return True
 
     def finish(self) -> None:
         """Forget the originals that no document has taken, and have vectors of another model made anew."""
         for _, stack in self._waiting.values():
             stack.close()
-        self._store.adopt_model(now=self._clock())
-        stale = self._store.count_documents_to_index(IndexSource.CHUNKS, after=DocumentId(0))
-        self.imported = replace(self.imported, reindexing=stale > 0)
+        has_all_vectors = self._store.adopt_model(now=self._clock())
+        self.imported = replace(self.imported, reindexing=not has_all_vectors)
 
     def add_document(self, document: PortableDocument) -> None:
         record = document.record
@@ -135,7 +144,7 @@ class _Bringing:
 
     def _keep_original(self, record: DocumentRecord, name: str) -> None:
         place = self._originals.path_of(name)
-        if not place.exists():
+        if not is_whole(place, name):
             if name not in self._waiting:
                 raise InvalidRequest(f"The original of document {record.uuid} does not come before it.")
             incoming, stack = self._waiting.pop(name)

@@ -118,14 +118,20 @@ def _check_content(record: DocumentRecord) -> Iterator[str]:
 
 
 def _check_revisions(record: DocumentRecord) -> Iterator[str]:
+    """A file has those of a note whose place it took, and a later version than each of them."""
+    is_note = record.note_text is not None
+    newest = record.version if is_note else record.version - 1
     versions = [revision.version for revision in record.revisions]
-    if versions != sorted(set(versions)) or not all(1 <= version <= record.version for version in versions):
+    if versions != sorted(set(versions)) or not all(1 <= version <= newest for version in versions):
         yield "its revisions must be in order, and none newer than the document"
-    former = record.revisions[:-1] if record.note_text is not None else record.revisions
+    if is_note and not record.revisions:
+        yield "a note must have a revision: without one, what it says would be lost with its next change"
+    former = record.revisions[:-1] if is_note else record.revisions
     if not all(_is_whole(revision) for revision in former):
         yield "a former revision must have its text, and the content_hash of it"
     for current in record.revisions[len(former) :]:
-        if current.text is not None or current.content_hash != record.content_hash:
+        # Not title_is_given: somebody may have given the note the title that it had, which is no new revision.
+        if (current.text, current.title, current.content_hash) != (None, record.title, record.content_hash):
             yield "the newest revision of a note must be what the note says, without a text of its own"
 
 

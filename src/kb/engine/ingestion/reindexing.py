@@ -3,48 +3,55 @@
 Documents are done one by one, each in one transaction, and can be found by their words all the time. A job that is
 interrupted goes on behind the last document that was done. Documents added or changed meanwhile are made with the
 new model anyway, by whoever adds or changes them.
+
+One that cannot be read, neither what it was made from nor what was made of it, is left as it is: it is still found by
+its words, and must not keep all others from being found by their meaning.
 """
 
 import logging
-from collections.abc import Callable, Iterator
-from datetime import datetime
+from collections.abc import Iterator
+from functools import partial
 
-from kb.engine.errors import DocumentNotFound, Unreadable, VersionConflict
+from kb.engine.errors import DocumentNotFound, Unavailable, Unreadable, VersionConflict
 from kb.engine.ingestion.extraction import extract
 from kb.engine.ingestion.indexing import Report, index_text
 from kb.engine.ingestion.note_text import describe_note, sections_of_note
+from kb.engine.ingestion.pipeline import Pipeline
 from kb.engine.model import Claim, DocumentDetail, DocumentId, IndexSource, Progress, Section
 from kb.engine.originals import Originals, is_whole
-from kb.engine.ports import Embedder, Store
+from kb.engine.ports import Store
 
 log = logging.getLogger(__name__)
 
 DOCUMENTS_PER_LOOK = 100
 
 
-def reindex(
-    store: Store,
-    originals: Originals,
-    embedder: Embedder,
-    claim: Claim,
-    source: IndexSource,
-    report: Report,
-    clock: Callable[[], datetime],
-) -> None:
+def reindex(pipeline: Pipeline, claim: Claim, source: IndexSource, report: Report) -> None:
     """Do every document, then let searches use the new vectors: all of them from one moment on."""
-    after = claim.cursor
+    store, after = pipeline.store, claim.cursor
     if source is IndexSource.ORIGINALS:
-        # The words of a chunk can be taken out of the index only if they are those that were put in.
+        # Words can be taken out of the index only if they are those that were put in, and chunks may be damaged.
         store.mend_full_text()
+    unreadable: set[DocumentId] = set()
     while True:
         total = store.count_documents_to_index(source, after=after)
         for done, document_id in enumerate(_documents_to_index(store, source, after)):
-            report(Progress("Indexing anew", done, total + 1, f"Indexing document {done + 1} of {total}"))
-            _index_anew(store, originals, embedder, claim, source, document_id)
-        if store.complete_reindex(claim, now=clock()):
+            progress = Progress("Indexing anew", done, total + 1, f"Indexing document {done + 1} of {total}")
+            report(progress)
+            try:
+                _index_anew(pipeline, claim, source, document_id, partial(_report_again, report, progress))
+            except Unreadable as error:
+                log.warning("Document %d stays as it is: %s", document_id, error)
+                unreadable.add(document_id)
+        if store.complete_reindex(claim, unreadable=unreadable, now=pipeline.clock()):
             return
         # Whatever is left was added by a worker that still has the old model.
         source, after = IndexSource.CHUNKS, DocumentId(0)
+
+
+def _report_again(report: Report, progress: Progress, _: Progress) -> None:
+    """How far a single document is does not matter, but a cancellation does."""
+    report(progress)
 
 
 def _documents_to_index(store: Store, source: IndexSource, after: DocumentId) -> Iterator[DocumentId]:
@@ -53,16 +60,17 @@ def _documents_to_index(store: Store, source: IndexSource, after: DocumentId) ->
         after = document_ids[-1]
 
 
-def _index_anew(
-    store: Store, originals: Originals, embedder: Embedder, claim: Claim, source: IndexSource, document_id: DocumentId
-) -> None:
+def _index_anew(pipeline: Pipeline, claim: Claim, source: IndexSource, document_id: DocumentId, report: Report) -> None:
+    """Raises `Unreadable` if there is nothing to make it from."""
     while True:
         try:
             # Without its chunks: they may be what is damaged.
-            detail = store.read_document(document_id, chunk_limit=0)
-            sections = _read_sections(store, detail, source, originals)
-            text = index_text(sections, detail.document.title, embedder)
-            store.replace_text(claim, document_id, text, expected_version=detail.document.version)
+            detail = pipeline.store.read_document(document_id, chunk_limit=0)
+            sections = _read_sections(pipeline, detail, source)
+            text = index_text(sections, detail.document.title, pipeline.embedder, report)
+            if not text.chunks and detail.document.chunk_count:
+                raise Unreadable("no_text_found", "No text is found in it any more.")
+            pipeline.store.replace_text(claim, document_id, text, expected_version=detail.document.version)
         except DocumentNotFound:
             return
         except VersionConflict:
@@ -70,14 +78,30 @@ def _index_anew(
         return
 
 
-def _read_sections(store: Store, detail: DocumentDetail, source: IndexSource, originals: Originals) -> list[Section]:
+def _read_sections(pipeline: Pipeline, detail: DocumentDetail, source: IndexSource) -> list[Section]:
+    """From what is asked for, or, if that cannot be read, from the other."""
+    document_id = detail.document.id
     if source is IndexSource.ORIGINALS:
         try:
-            return _read_original(detail, originals)
+            return _read_original(detail, pipeline.originals)
         except Unreadable as error:
-            log.warning("Document %d keeps its text: %s", detail.document.id, error)
-    # Each chunk is a section of its own: one that fits the model stays as it is, a longer one is split.
-    chunks = store.read_document(detail.document.id).chunks
+            log.warning("Document %d keeps its text: %s", document_id, error)
+            return _read_chunks(pipeline.store, document_id)
+    try:
+        return _read_chunks(pipeline.store, document_id)
+    except Unreadable as error:
+        log.warning("Document %d is read again: %s", document_id, error)
+        sections = _read_original(detail, pipeline.originals)
+        pipeline.store.mend_full_text()
+        return sections
+
+
+def _read_chunks(store: Store, document_id: DocumentId) -> list[Section]:
+    try:
+        chunks = store.read_document(document_id).chunks
+    except Unavailable as error:
+        raise Unreadable("corrupt_file", "Its chunks are damaged.") from error
+    # Each is a section of its own: one that fits the model stays as it is, a longer one is split.
     return [Section(chunk.text, chunk.heading, chunk.page_num) for chunk in chunks]
 
 

@@ -6,13 +6,15 @@ claim takes the job with a higher attempt number. A worker that was only stopped
 find its claim gone: every write it makes names its attempt and is refused with `ClaimLost`. Since the document
 and the job's completion are one transaction, exactly one attempt ever becomes visible.
 
-Jobs run in two lanes, each with a thread of its own: a note, which somebody waits for, never stands behind a file
-that takes an hour. Within a lane they run one after the other, in the order in which they came.
+Jobs run in lanes, each with a thread of its own: a note, which somebody waits for, never stands behind a file that
+takes an hour, nor a file behind work on all documents. Within a lane they run one after the other, in the order in
+which they came.
 
 Invariants:
 1. Nothing is written to the store for a document but by `commit_document`, `commit_duplicate` and `replace_text`.
 2. A cancelled job has lost its claim, so it can no longer commit; the heartbeat notices within a second.
-3. Errors that the submitter must mend end the job; others (the disk, the model, a bug) are tried again.
+3. Errors that the submitter must mend end the job; others (the disk, the model, a bug) are tried again. A full
+   disk is waited for as long as it takes.
 4. A worker that is told to stop gives back what it cannot finish soon, and that attempt does not count.
 
 Tried and dropped: writing progress at each step (a disk flush each time, for jobs that take 10 ms).
@@ -40,6 +42,7 @@ LEASE = timedelta(seconds=15)
 HEARTBEAT = timedelta(seconds=1)
 # The first retry comes soon, since most trouble passes; each later one waits four times as long.
 FIRST_RETRY = timedelta(seconds=1)
+WAIT_FOR_ROOM = timedelta(seconds=10)
 # How long a job may go on when the worker is told to stop. Most are done by then.
 FINISH_WITHIN_SECONDS = 5.0
 
@@ -87,21 +90,26 @@ class Worker:
 
     def _attempt(self, claim: Claim) -> None:
         try:
-            with acting_for(Caller(claim.submitted_by)), self._heartbeat(claim) as report:
+            with acting_for(Caller(claim.submitted_by, job_id=claim.job_id)), self._heartbeat(claim) as report:
                 self._run(claim, report)
         except ClaimLost as lost:
             log.info("%s", lost)
         except Stopping:
             log.info("Job %d is left for the next worker.", claim.job_id)
             with _claim_may_be_lost(claim):
-                self._store.release_claim(claim, now=self._clock())
+                self._store.release_claim(claim, available_at=self._clock())
+        except StorageFull as error:
+            # However long that lasts, it is not the job's fault.
+            log.warning("Job %d waits for room on the disk: %s", claim.job_id, error.message)
+            with _claim_may_be_lost(claim):
+                self._store.release_claim(claim, available_at=self._clock() + WAIT_FOR_ROOM)
         except Exception as error:  # noqa: BLE001 - whatever a job does, the worker goes on to the next
             self._give_back(claim, error)
 
     def _run(self, claim: Claim, report: Callable[[Progress], None]) -> None:
         pipeline = self._pipeline
         if isinstance(claim.work, ReindexSubmission):
-            reindex(self._store, pipeline.originals, pipeline.embedder, claim, claim.work.source, report, self._clock)
+            reindex(pipeline, claim, claim.work.source, report)
             log.info("Job %d has indexed all documents anew.", claim.job_id)
         else:
             committed = pipeline.run(claim, claim.work, report)
@@ -113,7 +121,7 @@ class Worker:
         if not isinstance(error, KbError):
             log.exception("Job %d failed unexpectedly.", claim.job_id)
             reason = JobError("internal_error", "Something went wrong inside the engine; its log tells more.")
-        elif isinstance(error, Unavailable | StorageFull):
+        elif isinstance(error, Unavailable):
             log.warning("Job %d could not be done now: %s", claim.job_id, error.message)
             reason = JobError(code_of(error), error.message)
         else:

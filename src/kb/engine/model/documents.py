@@ -196,4 +196,6 @@ class Statistics:
     stale_vectors: int
     """Vectors of another model, kept out of search until they are made anew."""
     size_bytes: int
+    database_bytes: int
+    """What the base takes on the disk, without originals."""
     last_changed_at: datetime | None

@@ -15,7 +15,10 @@ class Action(StrEnum):
     JOB_CANCELLED = "job_cancelled"
     JOB_RETRIED = "job_retried"
     DOCUMENT_ADDED = "document_added"
-    DOCUMENT_CHANGED = "document_changed"
+    DOCUMENT_REPLACED = "document_replaced"
+    NOTE_REWRITTEN = "note_rewritten"
+    PROPERTIES_CHANGED = "properties_changed"
+    TAGS_CHANGED = "tags_changed"
     DOCUMENT_DELETED = "document_deleted"
     EVERYTHING_DELETED = "everything_deleted"
 

@@ -57,10 +57,14 @@ Work: TypeAlias = Submission | ReindexSubmission
 
 
 class Lane(StrEnum):
-    """Work that somebody waits for, and the rest: neither waits for the other."""
+    """Kinds of work of which none waits for another."""
 
     INTERACTIVE = "interactive"
+    """Notes: somebody waits for them."""
     BULK = "bulk"
+    """Files."""
+    UPKEEP = "upkeep"
+    """What the engine does to all documents."""
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,9 @@ def run_worker(options: EngineOptions, stopping: threading.Event, nudges: Nudges
         # One that failed for a reason nobody foresaw takes the others with it: the engine starts another worker.
         stopping.set()
         nudges.wake_all()
+        wait(running[: len(Lane)])
+        # Nobody waits for the rest, which may be in the middle of one long query: this ends it.
+        parts.store.close()
         for one in running:
             one.result()
 

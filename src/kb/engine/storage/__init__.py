@@ -2,11 +2,15 @@
 
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from kb.engine.originals import Originals
 from kb.engine.ports import Store
 from kb.engine.storage.sqlite.migrations import is_missing_or_empty, upgrade
 from kb.engine.storage.sqlite.store import SqliteStore
+
+DATABASE: Final = "kb.sqlite"
+"""The name of the file in a data directory that is the base."""
 
 
 def open_store(data_dir: Path, *, model_fingerprint: str) -> Store:
@@ -32,4 +36,4 @@ def has_base(data_dir: Path) -> bool:
 
 
 def _base_in(data_dir: Path) -> Path:
-    return data_dir / "kb.sqlite"
+    return data_dir / DATABASE

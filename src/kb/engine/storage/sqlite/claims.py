@@ -10,7 +10,9 @@ from datetime import datetime
 
 import apsw
 
+from kb.engine.errors import Unavailable
 from kb.engine.model import (
+    Action,
     Claim,
     Committed,
     DocumentId,
@@ -24,20 +26,25 @@ from kb.engine.model import (
 from kb.engine.ports import ClaimLost
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.documents import find_same_document, insert_document, overwrite_document
-from kb.engine.storage.sqlite.job_rows import to_work
+from kb.engine.storage.sqlite.job_rows import PRIORITY_OF_LANE, to_work
 from kb.engine.storage.sqlite.journal import announce_job, record_change
 from kb.engine.storage.sqlite.rows import fetch_all, load_document, to_text
 from kb.engine.storage.sqlite.tags import add_tags
 
 MAX_ATTEMPTS = 5
+HOPELESS = JobError(
+    "internal_error",
+    f"The worker stopped during each of {MAX_ATTEMPTS} attempts. Retry it, or look at the engine's log.",
+)
+DAMAGED = JobError("internal_error", "What the job was given is damaged. Submit it again.")
 
 # Without the hint SQLite prefers another index, and reads and sorts the whole queue for each claim.
 CLAIMABLE = {
     lane: "SELECT id FROM jobs INDEXED BY jobs_to_do "
-    f"WHERE {priorities} AND status IN ('queued', 'running') "
+    f"WHERE priority = {priority} AND status IN ('queued', 'running') "
     "AND ((status = 'queued' AND available_at <= ?1) OR (status = 'running' AND lease_until < ?1)) "
     "ORDER BY priority, id LIMIT 1"
-    for lane, priorities in ((Lane.INTERACTIVE, "priority = 0"), (Lane.BULK, "priority > 0"))
+    for lane, priority in PRIORITY_OF_LANE.items()
 }
 
 
@@ -45,12 +52,14 @@ class ClaimRows:
     """The part of the store that gives jobs to workers."""
 
     _database: Database
+    _model_fingerprint: str
 
     def claim_job(self, lane: Lane, *, now: datetime, lease_until: datetime) -> Claim | None:
         # Most looks at the queue find nothing; those must not make other writers wait.
         with self._database.read() as db:
             if _find_claimable(db, lane, now) is None:
                 return None
+            _refuse_other_model(db, self._model_fingerprint)
         with self._database.write() as db:
             _give_up_hopeless_jobs(db, now)
             job_id = _find_claimable(db, lane, now)
@@ -60,11 +69,16 @@ class ClaimRows:
                 db,
                 "UPDATE jobs SET status = 'running', attempts = attempts + 1, lease_until = ?, "
                 "started_at = COALESCE(started_at, ?) WHERE id = ? "
-                "RETURNING attempts, attempts - attempts_before - 1, kind, payload, cursor, submitted_by",
+                "RETURNING attempts, attempts - attempts_before - 1, kind, CAST(payload AS BLOB), cursor, submitted_by",
                 (to_text(lease_until), to_text(now), job_id),
             )
             announce_job(db, JobId(job_id))
-            work = to_work(kind, payload)
+            try:
+                work = to_work(kind, payload)
+            except (ValueError, LookupError, TypeError):
+                # The next one may be whole: a job that cannot even be read must not stand in its way.
+                _end_as_failed(db, job_id, DAMAGED, now)
+                return None
             return Claim(JobId(job_id), attempt, failures, work, submitted_by, DocumentId(cursor))
 
     def renew_claim(self, claim: Claim, progress: Progress, *, lease_until: datetime) -> None:
@@ -82,13 +96,13 @@ class ClaimRows:
             if reported != known:
                 announce_job(db, claim.job_id)
 
-    def release_claim(self, claim: Claim, *, now: datetime) -> None:
+    def release_claim(self, claim: Claim, *, available_at: datetime) -> None:
         with self._database.write() as db:
             require_claim(db, claim)
             db.execute(
                 "UPDATE jobs SET status = 'queued', attempts_before = attempts_before + 1, available_at = ?, "
                 "lease_until = NULL WHERE id = ?",
-                (to_text(now), claim.job_id),
+                (to_text(available_at), claim.job_id),
             )
             announce_job(db, claim.job_id)
 
@@ -131,13 +145,9 @@ class ClaimRows:
                     "UPDATE jobs SET status = 'queued', available_at = ?, lease_until = NULL WHERE id = ?",
                     (to_text(retry_at), claim.job_id),
                 )
+                announce_job(db, claim.job_id)
             else:
-                db.execute(
-                    "UPDATE jobs SET status = 'failed', error_code = ?, error_message = ?, lease_until = NULL, "
-                    "finished_at = ? WHERE id = ?",
-                    (error.code, error.message, to_text(now), claim.job_id),
-                )
-            announce_job(db, claim.job_id)
+                _end_as_failed(db, claim.job_id, error, now)
 
 
 def _find_claimable(db: apsw.Connection, lane: Lane, now: datetime) -> int | None:
@@ -145,18 +155,31 @@ def _find_claimable(db: apsw.Connection, lane: Lane, now: datetime) -> int | Non
     return found
 
 
+def _refuse_other_model(db: apsw.Connection, model: str) -> None:
+    """Documents must get vectors of the engine's model, which a worker that was started otherwise has not."""
+    wanted = db.execute("SELECT value FROM meta WHERE key = 'wanted_model'").get
+    if wanted not in (None, model):
+        raise Unavailable(f"The engine's model is {wanted}, and this worker has {model}. Give it the engine's.")
+
+
 def _give_up_hopeless_jobs(db: apsw.Connection, now: datetime) -> None:
     """A job whose every attempt killed its worker would go on killing them."""
-    db.execute(
-        "UPDATE jobs SET status = 'failed', error_code = 'internal_error', error_message = ?, "
-        "lease_until = NULL, finished_at = ?2 "
-        "WHERE status = 'running' AND lease_until < ?2 AND attempts - attempts_before >= ?3",
-        (
-            f"The worker stopped during each of {MAX_ATTEMPTS} attempts. Retry it, or look at the engine's log.",
-            to_text(now),
-            MAX_ATTEMPTS,
-        ),
+    hopeless = fetch_all(
+        db,
+        "SELECT id FROM jobs WHERE status = 'running' AND lease_until < ? AND attempts - attempts_before >= ?",
+        (to_text(now), MAX_ATTEMPTS),
     )
+    for (job_id,) in hopeless:
+        _end_as_failed(db, job_id, HOPELESS, now)
+
+
+def _end_as_failed(db: apsw.Connection, job_id: int, error: JobError, now: datetime) -> None:
+    db.execute(
+        "UPDATE jobs SET status = 'failed', error_code = ?, error_message = ?, lease_until = NULL, finished_at = ? "
+        "WHERE id = ?",
+        (error.code, error.message, to_text(now), job_id),
+    )
+    announce_job(db, JobId(job_id))
 
 
 def require_claim(db: apsw.Connection, claim: Claim) -> None:
@@ -188,7 +211,7 @@ def _join_duplicate(db: apsw.Connection, same: DocumentId, new: NewDocument, now
         (same, new.source_path),
     )
     if has_new_tags or db.changes():
-        record_change(db, same, now)
+        record_change(db, Action.TAGS_CHANGED if has_new_tags else Action.PROPERTIES_CHANGED, same, now)
 
 
 def _complete_job(

@@ -9,8 +9,8 @@ SQLite's busy handler is the queue in front of it.
 crash of the process.
 """
 
-import queue
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -25,21 +25,33 @@ BUSY_TIMEOUT_MS = 10_000
 MAX_READERS = 8
 # 4 KB pages would waste a quarter of the file on 1,536-byte vectors.
 PAGE_BYTES = 8192
+# What SQLite keeps beside a file, by how the name ends.
+LOGS = ("-journal", "-wal", "-shm")
+# An interruption ends only the statement that is running, and there may be none just then: so it is repeated.
+INTERRUPT_EVERY_SECONDS = 0.05
+# A writer that waits for another process cannot be interrupted.
+CLOSED_WITHIN_SECONDS = BUSY_TIMEOUT_MS / 1000 + 1
 
+BUSY = "The base is busy with another write. Try again shortly."
+STOPPING = "The engine is stopping."
+DAMAGED_FILE = "The base's file is damaged. Restore it from a backup."
 
 # What keeps the disk from taking or giving anything, and what to do about it.
-DISK_TROUBLE: dict[type[apsw.Error], KbError] = {
-    apsw.FullError: StorageFull("The disk is full. Free some space and try again."),
-    apsw.IOError: Unavailable("The base cannot be read or written. Check the disk it lies on."),
-    apsw.CantOpenError: Unavailable("The base cannot be opened. Check the disk it lies on."),
-    apsw.ReadOnlyError: Unavailable("The base cannot be written. Check who may write it, and the disk it lies on."),
-    apsw.CorruptError: Unavailable("The base's file is damaged. Restore it from a backup."),
-    apsw.NotADBError: Unavailable("The base's file is damaged. Restore it from a backup."),
-}
+DISK_TROUBLE: tuple[tuple[type[apsw.Error], type[KbError], str], ...] = (
+    (apsw.FullError, StorageFull, "The disk is full. Free some space and try again."),
+    (apsw.IOError, Unavailable, "The base cannot be read or written. Check the disk it lies on."),
+    (apsw.CantOpenError, Unavailable, "The base cannot be opened. Check the disk it lies on."),
+    (apsw.ReadOnlyError, Unavailable, "The base cannot be written. Check who may write it, and the disk it lies on."),
+    (apsw.CorruptError, Unavailable, DAMAGED_FILE),
+    (apsw.NotADBError, Unavailable, DAMAGED_FILE),
+)
 
 
 def _trouble_of(error: BaseException) -> KbError | None:
-    return next((trouble for kind, trouble in DISK_TROUBLE.items() if isinstance(error, kind)), None)
+    for driver_class, error_class, message in DISK_TROUBLE:
+        if isinstance(error, driver_class):
+            return error_class(message)
+    return None
 
 
 @contextmanager
@@ -48,14 +60,17 @@ def translated_errors() -> Iterator[None]:
     try:
         yield
     except (apsw.BusyError, apsw.LockedError) as error:
-        raise Unavailable("The base is busy with another write. Try again shortly.") from error
-    except tuple(DISK_TROUBLE) as error:
+        raise Unavailable(BUSY) from error
+    except apsw.InterruptError as error:
+        raise Unavailable(STOPPING) from error
+    except apsw.Error as error:
         trouble = _trouble_of(error)
-        assert trouble is not None  # noqa: S101 - it is one of them
-        raise type(trouble)(trouble.message) from error
+        if trouble is None:
+            raise
+        raise trouble from error
     except UnicodeDecodeError as error:
         # SQLite takes any bytes for text; what was written was text.
-        raise Unavailable(DISK_TROUBLE[apsw.CorruptError].message) from error
+        raise Unavailable(DAMAGED_FILE) from error
 
 
 @contextmanager
@@ -75,8 +90,13 @@ class Database:
         self.trouble: str | None = None
         """Why the last write did not work, if the disk was to blame."""
         self._write_lock = threading.Lock()
-        self._idle_readers: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
         self._reader_permits = threading.BoundedSemaphore(MAX_READERS)
+        # Guards the next three. A connection is used by the one thread that took it, and interrupted by another
+        # only while this is held: whoever gives it back can be sure that nobody touches it any more.
+        self._returned = threading.Condition()
+        self._is_closing = False
+        self._idle_readers: list[apsw.Connection] = []
+        self._in_use: set[apsw.Connection] = set()
         with translated_errors():
             self._writer = self._connect()
 
@@ -96,8 +116,8 @@ class Database:
     def write(self) -> Iterator[apsw.Connection]:
         """A transaction: committed, and safely on disk, when the block ends; undone if it raises."""
         with self._turn_to_write(), translated_errors():
-            self._writer.execute("BEGIN IMMEDIATE")
             try:
+                self._writer.execute("BEGIN IMMEDIATE")
                 yield self._writer
                 self._writer.execute("COMMIT")
                 self.trouble = None
@@ -114,9 +134,13 @@ class Database:
     def _turn_to_write(self) -> Iterator[None]:
         """Bounded like the wait for other processes: who waits holds a thread that searches could use."""
         if not self._write_lock.acquire(timeout=BUSY_TIMEOUT_MS / 1000):
-            raise Unavailable("The base is busy with another write. Try again shortly.")
+            raise Unavailable(BUSY)
         try:
-            yield
+            self._take(self._writer)
+            try:
+                yield
+            finally:
+                self._give_back(self._writer)
         finally:
             self._write_lock.release()
 
@@ -124,20 +148,58 @@ class Database:
     def read(self) -> Iterator[apsw.Connection]:
         """A snapshot: everything read in the block belongs to one moment."""
         with self._reader_permits, translated_errors():
-            try:
-                reader = self._idle_readers.get_nowait()
-            except queue.Empty:
-                reader = self._connect()
+            with self._returned:
+                if self._is_closing:
+                    # Another connection would make the base anew where it was removed since.
+                    raise Unavailable(STOPPING)
+                reader = self._idle_readers.pop() if self._idle_readers else None
+            reader = reader or self._connect()
+            self._take(reader)
             try:
                 reader.execute("BEGIN")
                 yield reader
-            finally:
-                if reader.in_transaction:
-                    reader.execute("ROLLBACK")
-                self._idle_readers.put(reader)
+            except (apsw.Error, UnicodeDecodeError):
+                # The error holds on to its statement, and that would keep the reader at this moment for good.
+                self._give_back(reader, is_usable=False)
+                raise
+            except BaseException:
+                self._give_back(reader)
+                raise
+            else:
+                self._give_back(reader)
+
+    def _take(self, connection: apsw.Connection) -> None:
+        with self._returned:
+            if self._is_closing:
+                connection.close()
+                raise Unavailable(STOPPING)
+            self._in_use.add(connection)
+
+    def _give_back(self, connection: apsw.Connection, *, is_usable: bool = True) -> None:
+        with self._returned:
+            self._in_use.remove(connection)
+            self._returned.notify_all()
+            if self._is_closing or not is_usable:
+                # Which undoes what was not committed, too.
+                connection.close(force=not is_usable)
+                return
+            if connection is not self._writer:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                self._idle_readers.append(connection)
 
     def close(self) -> None:
-        while not self._idle_readers.empty():
-            self._idle_readers.get_nowait().close()
-        with self._write_lock:
-            self._writer.close()
+        """Interrupt whatever is under way, and close every connection. Who comes later is told that it is too late.
+
+        Does not wait for ever: a connection that is not given back in time is closed when it is.
+        """
+        deadline = time.monotonic() + CLOSED_WITHIN_SECONDS
+        with self._returned:
+            self._is_closing = True
+            for connection in {self._writer, *self._idle_readers} - self._in_use:
+                connection.close()
+            self._idle_readers.clear()
+            while self._in_use and time.monotonic() < deadline:
+                for connection in self._in_use:
+                    connection.interrupt()
+                self._returned.wait(INTERRUPT_EVERY_SECONDS)

@@ -28,11 +28,12 @@ from kb.engine.model import (
 from kb.engine.storage.sqlite.chunks import declare_whole, delete_chunks, insert_chunks, spaced_or_none
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.index_log import log_change
-from kb.engine.storage.sqlite.journal import record_change, record_clearing, record_document
+from kb.engine.storage.sqlite.journal import announce_job, record_change, record_clearing, record_document
 from kb.engine.storage.sqlite.revisions import begin_revision, end_revision
 from kb.engine.storage.sqlite.rows import (
     CHUNK_COLUMNS,
     document_id_of,
+    fetch_all,
     load_document,
     load_documents,
     load_unchanged_document,
@@ -117,7 +118,7 @@ class DocumentRows:
             if revision.tags is not None:
                 replace_all_tags(db, note.id, revision.tags)
             insert_chunks(db, note.id, text)
-            changed = record_change(db, note.id, now)
+            changed = record_change(db, Action.NOTE_REWRITTEN, note.id, now)
             if is_new_revision:
                 begin_revision(db, changed, now)
             return _load_detail(db, note.id, None, 0)
@@ -148,7 +149,7 @@ class DocumentRows:
                     (new_title, spaced_or_none(new_title), document.id),
                 )
             db.execute("UPDATE documents SET metadata = ? WHERE id = ?", (to_json(new_metadata), document.id))
-            changed = record_change(db, document.id, now)
+            changed = record_change(db, Action.PROPERTIES_CHANGED, document.id, now)
             if is_new_revision:
                 begin_revision(db, changed, now)
             return changed
@@ -176,11 +177,14 @@ class DocumentRows:
             declare_whole(db, self._model_fingerprint)
             record_clearing(db, now)
             db.execute("UPDATE jobs SET payload = NULL, original = NULL")
-            db.execute(
+            cancelled = fetch_all(
+                db,
                 "UPDATE jobs SET status = 'cancelled', lease_until = NULL, finished_at = ? "
-                "WHERE status IN ('queued', 'running')",
+                "WHERE status IN ('queued', 'running') RETURNING id",
                 (to_text(now),),
             )
+            for (job_id,) in cancelled:
+                announce_job(db, job_id)
             return Cleared(documents, vectors, bytes_freed=note_bytes)
 
     def is_original_in_use(self, original: str) -> bool:
@@ -285,7 +289,7 @@ def overwrite_document(
     )
     add_tags(db, document_id, new.tags)
     insert_chunks(db, document_id, text)
-    changed = record_change(db, document_id, now)
+    changed = record_change(db, Action.DOCUMENT_REPLACED, document_id, now)
     if new.note_text is not None:
         begin_revision(db, changed, now)
 

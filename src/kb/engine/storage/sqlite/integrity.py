@@ -3,8 +3,9 @@
 SQLite's own check looks at the structure of the file; within a row it takes any bytes for good. So each row of content
 is held against the checksum or hash that was written with it, and whatever is derived against what it is derived from.
 
-The rows are gone through in batches, each a short transaction, so that the write-ahead log can be emptied in between.
-They are read one by one: a row whose text is no longer UTF-8 cannot be read at all, but its neighbours can.
+SQLite's check is one query, which takes as long as it takes to read the file (10 s for 500 MB): the log cannot be
+emptied before it ends. The rows are gone through in batches, each a short transaction, and read one by one: a row whose
+text is no longer UTF-8 cannot be read at all, but its neighbours can.
 """
 
 import hashlib
@@ -57,14 +58,15 @@ class IntegrityRows:
     def _find_structural_damage(self) -> list[Damage]:
         with self._database.read() as db:
             damages = _check_structure(db)
-            if damages or db.execute("SELECT count(*) FROM chunks").get > MAX_CHUNKS_TO_COMPARE:
+            if damages or _is_too_large_to_compare(db):
                 return damages
         with self._database.write() as db:
             return _check_full_text(db)
 
     def mend_full_text(self) -> None:
         with self._database.write() as db:
-            if _check_full_text(db):
+            # Counting takes a few milliseconds; comparing, and making it anew still more, keeps writers out for long.
+            if not _is_too_large_to_compare(db) and _check_full_text(db):
                 db.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('rebuild')")
 
     def read_scrub(self) -> Scrub:
@@ -137,6 +139,10 @@ def _check_structure(db: apsw.Connection) -> list[Damage]:
         sentence = f"Row {row_id} of {table} belongs to a row of {parent} that is not there."
         damages.append(Damage(DamageKind.STRUCTURE, None, sentence))
     return damages
+
+
+def _is_too_large_to_compare(db: apsw.Connection) -> bool:
+    return bool(db.execute("SELECT count(*) > ? FROM chunks", (MAX_CHUNKS_TO_COMPARE,)).get)
 
 
 def _check_full_text(db: apsw.Connection) -> list[Damage]:

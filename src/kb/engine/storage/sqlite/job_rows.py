@@ -16,6 +16,7 @@ from kb.engine.model import (
     JobError,
     JobId,
     JobStatus,
+    Lane,
     NoteSubmission,
     Progress,
     ReindexSubmission,
@@ -37,11 +38,24 @@ KIND_OF_WORK: dict[type[Work], str] = {
 }
 
 
+LANE_OF_WORK: dict[type[Work], Lane] = {
+    NoteSubmission: Lane.INTERACTIVE,
+    FileSubmission: Lane.BULK,
+    ReindexSubmission: Lane.UPKEEP,
+}
+PRIORITY_OF_LANE = {Lane.INTERACTIVE: 0, Lane.BULK: 1, Lane.UPKEEP: 2}
+
+
+def priority_of(work: type[Work]) -> int:
+    return PRIORITY_OF_LANE[LANE_OF_WORK[work]]
+
+
 def to_payload(work: Work) -> str:
     return to_json(asdict(work))
 
 
-def to_work(kind: str, payload: str) -> Work:
+def to_work(kind: str, payload: bytes) -> Work:
+    """Raises `ValueError`, `LookupError` or `TypeError` for what is damaged."""
     fields = json.loads(payload)
     if kind == "reindex":
         return ReindexSubmission(IndexSource(fields["source"]))

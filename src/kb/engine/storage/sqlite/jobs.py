@@ -14,21 +14,16 @@ from kb.engine.model import (
     Job,
     JobId,
     JobStatus,
-    NoteSubmission,
     Page,
     QueueCounts,
     Ref,
-    ReindexSubmission,
     Submission,
     Work,
 )
 from kb.engine.storage.sqlite.database import Database
-from kb.engine.storage.sqlite.job_rows import JOB_COLUMNS, KIND_OF_WORK, load_job, to_job, to_payload
+from kb.engine.storage.sqlite.job_rows import JOB_COLUMNS, KIND_OF_WORK, load_job, priority_of, to_job, to_payload
 from kb.engine.storage.sqlite.journal import record_job
 from kb.engine.storage.sqlite.rows import fetch_all, job_id_of, to_text
-
-# Who waits for a note sees it soon, also while a thousand files are waiting; the engine's own work comes last.
-PRIORITY_OF_WORK: dict[type[Work], int] = {NoteSubmission: 0, FileSubmission: 1, ReindexSubmission: 2}
 
 
 class JobRows:
@@ -42,8 +37,12 @@ class JobRows:
                 earlier = _find_by_key(db, idempotency_key, _digest(submission))
                 if earlier is not None:
                     return earlier
-            _refuse_beyond(db, PRIORITY_OF_WORK[type(submission)], max_queued)
+            _refuse_beyond(db, priority_of(type(submission)), max_queued)
             return insert_job(db, submission, now, idempotency_key=idempotency_key)
+
+    def require_room(self, kind: type[Submission], *, max_queued: int) -> None:
+        with self._database.read() as db:
+            _refuse_beyond(db, priority_of(kind), max_queued)
 
     def get_job(self, ref: Ref) -> Job:
         with self._database.read() as db:
@@ -62,9 +61,13 @@ class JobRows:
 
     def count_jobs(self) -> QueueCounts:
         with self._database.read() as db:
-            counts = dict(fetch_all(db, "SELECT status, count(*) FROM jobs GROUP BY status"))
+            # One by one: those that are completed are many, and are not asked for.
+            queued, running, failed = (
+                db.execute("SELECT count(*) FROM jobs WHERE status = ?", (status,)).get
+                for status in ("queued", "running", "failed")
+            )
             submitted: int = db.execute("SELECT max(seq) FROM sqlite_sequence WHERE name = 'jobs'").get or 0
-        return QueueCounts(counts.get("queued", 0), counts.get("running", 0), counts.get("failed", 0), submitted)
+        return QueueCounts(queued, running, failed, submitted)
 
     def cancel_job(self, ref: Ref, *, now: datetime) -> Job:
         with self._database.write() as db:
@@ -112,7 +115,7 @@ def insert_job(db: apsw.Connection, work: Work, now: datetime, *, idempotency_ke
         (
             uuid.uuid4().bytes,
             KIND_OF_WORK[type(work)],
-            PRIORITY_OF_WORK[type(work)],
+            priority_of(type(work)),
             original,
             filename,
             to_text(now),

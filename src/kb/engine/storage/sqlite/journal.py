@@ -14,6 +14,12 @@ from kb.engine.storage.sqlite.rows import load_document, to_text
 # Whoever has missed more than these is told to look at everything anew.
 KEPT_EVENTS = 10_000
 
+# Every other is a change.
+EVENT_OF_ACTION = {
+    Action.DOCUMENT_ADDED: EventKind.DOCUMENT_ADDED,
+    Action.DOCUMENT_DELETED: EventKind.DOCUMENT_DELETED,
+}
+
 
 class JournalRows:
     """The part of the store that tells what happened."""
@@ -51,15 +57,16 @@ class JournalRows:
 
 def record_document(db: apsw.Connection, action: Action, document: Document, now: datetime) -> None:
     """Note that a document was added, changed or deleted."""
-    _audit(db, action, now, document_id=document.id)
-    _announce(db, EventKind(action.value), document_id=document.id, document_uuid=document.uuid)
+    kind = EVENT_OF_ACTION.get(action, EventKind.DOCUMENT_CHANGED)
+    _audit(db, action, now, document_id=document.id, job_id=current_caller().job_id)
+    _announce(db, kind, document_id=document.id, document_uuid=document.uuid)
 
 
-def record_change(db: apsw.Connection, document_id: DocumentId, now: datetime) -> Document:
+def record_change(db: apsw.Connection, action: Action, document_id: DocumentId, now: datetime) -> Document:
     """Give a document that was changed its next version, and note the change; returns it as it now is."""
     db.execute("UPDATE documents SET version = version + 1, updated_at = ? WHERE id = ?", (to_text(now), document_id))
     changed = load_document(db, document_id)
-    record_document(db, Action.DOCUMENT_CHANGED, changed, now)
+    record_document(db, action, changed, now)
     return changed
 
 

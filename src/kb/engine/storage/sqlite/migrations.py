@@ -9,7 +9,6 @@ left is a file with a name of its own, which the next start removes.
 Only the engine upgrades, since it is alone on its data directory. Everybody else is told to wait for it.
 """
 
-import errno
 import logging
 import os
 import shutil
@@ -24,9 +23,9 @@ from pathlib import Path
 import apsw
 
 from kb.engine.errors import KbError, StorageFull, Unavailable
-from kb.engine.originals import Originals, sync_folder
+from kb.engine.originals import Originals, explain_disk_error, sync_folder
 from kb.engine.storage.sqlite.checksums import register_checksum
-from kb.engine.storage.sqlite.database import PAGE_BYTES, Database, open_untouched, translated_errors
+from kb.engine.storage.sqlite.database import LOGS, PAGE_BYTES, Database, open_untouched, translated_errors
 from kb.engine.storage.sqlite.integrity import check_base
 from kb.engine.storage.sqlite.takeover import V2, find_v2_base, is_v2, take_over
 
@@ -34,8 +33,6 @@ log = logging.getLogger(__name__)
 
 # A worker whose engine was killed may go on for 10 seconds, with the base open.
 ALONE_WITHIN_MS = 15_000
-# What SQLite keeps beside a file, by how the name ends.
-LOGS = ("-journal", "-wal", "-shm")
 
 
 @dataclass(frozen=True)
@@ -232,9 +229,8 @@ def _told_plainly(old: OldBase) -> Iterator[None]:
     except StorageFull as error:
         raise StorageFull(explain(error)) from error
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StorageFull(explain("The disk is full.")) from error
-        raise Unavailable(explain(f"{error}.")) from error
+        trouble = explain_disk_error(error, otherwise=f"{error}.")
+        raise type(trouble)(explain(trouble)) from error
     except KbError as error:
         raise Unavailable(explain(error)) from error
     except (apsw.Error, ValueError) as error:

@@ -62,7 +62,7 @@ class PortableRows:
                 (*_values(record), former.id),
             )
             _fill(db, former.id, document)
-            record_document(db, Action.DOCUMENT_CHANGED, load_document(db, former.id), now)
+            record_document(db, Action.DOCUMENT_REPLACED, load_document(db, former.id), now)
             return Arrived(Arrival.REPLACED, released_original=former.original)
 
 

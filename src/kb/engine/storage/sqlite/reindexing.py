@@ -4,6 +4,7 @@ Vectors of two models never meet: a search uses those of its own model, and only
 moment is one row: `model` in `meta`.
 """
 
+from collections.abc import Collection
 from datetime import datetime
 
 import apsw
@@ -16,7 +17,8 @@ from kb.engine.storage.sqlite.job_rows import load_job, to_payload
 from kb.engine.storage.sqlite.jobs import insert_job
 from kb.engine.storage.sqlite.rows import fetch_all, load_unchanged_document
 
-STALE = "vector_model != ?1 AND chunk_count > 0"
+# Not `!=`, which no index serves.
+STALE = "(vector_model < ?1 OR vector_model > ?1) AND chunk_count > 0"
 
 
 class ReindexingRows:
@@ -25,12 +27,15 @@ class ReindexingRows:
     _database: Database
     _model_fingerprint: str
 
-    def adopt_model(self, *, now: datetime) -> None:
+    def adopt_model(self, *, now: datetime) -> bool:
         with self._database.write() as db:
-            if _has_stale_documents(db, self._model_fingerprint):
-                _ensure_job(db, ReindexSubmission(IndexSource.CHUNKS), now)
-            else:
+            db.execute("INSERT OR REPLACE INTO meta VALUES ('wanted_model', ?)", (self._model_fingerprint,))
+            is_whole = not _list_stale_documents(db, self._model_fingerprint, limit=1)
+            if is_whole:
                 declare_whole(db, self._model_fingerprint)
+            else:
+                _ensure_job(db, ReindexSubmission(IndexSource.CHUNKS), now)
+            return is_whole
 
     def add_reindex(self, *, now: datetime) -> Job:
         with self._database.write() as db:
@@ -63,20 +68,25 @@ class ReindexingRows:
             load_unchanged_document(db, document_id, expected_version)
             delete_chunks(db, document_id)
             insert_chunks(db, document_id, text)
-            db.execute("UPDATE jobs SET cursor = ? WHERE id = ?", (document_id, claim.job_id))
+            # It has come further: the attempts that it has are counted from here.
+            db.execute(
+                "UPDATE jobs SET cursor = ?, attempts_before = attempts - 1 WHERE id = ?", (document_id, claim.job_id)
+            )
 
-    def complete_reindex(self, claim: Claim, *, now: datetime) -> bool:
+    def complete_reindex(self, claim: Claim, *, unreadable: Collection[DocumentId], now: datetime) -> bool:
         with self._database.write() as db:
             require_claim(db, claim)
-            if _has_stale_documents(db, self._model_fingerprint):
+            stale = _list_stale_documents(db, self._model_fingerprint, limit=len(unreadable) + 1)
+            if not stale <= set(unreadable):
                 return False
             declare_whole(db, self._model_fingerprint)
             end_job(db, claim, now)
             return True
 
 
-def _has_stale_documents(db: apsw.Connection, model: str) -> bool:
-    return bool(db.execute(f"SELECT EXISTS (SELECT 1 FROM documents WHERE {STALE})", (model,)).get)
+def _list_stale_documents(db: apsw.Connection, model: str, *, limit: int) -> set[DocumentId]:
+    rows = db.execute(f"SELECT id FROM documents WHERE {STALE} LIMIT ?2", (model, limit))
+    return {DocumentId(row[0]) for row in rows}
 
 
 def _ensure_job(db: apsw.Connection, submission: ReindexSubmission, now: datetime) -> Job:

@@ -78,20 +78,26 @@ class SqliteStore(
 
     def read_statistics(self) -> Statistics:
         with self._database.read() as db:
-            by_type = dict(fetch_all(db, "SELECT doc_type, count(*) FROM documents GROUP BY doc_type"))
+            by_type = fetch_all(db, "SELECT doc_type, count(*), sum(size_bytes) FROM documents GROUP BY doc_type")
             by_model = dict(fetch_all(db, "SELECT vector_model, sum(chunk_count) FROM documents GROUP BY vector_model"))
-            size_bytes = db.execute("SELECT COALESCE(sum(size_bytes), 0) FROM documents").get
             last_changed = db.execute(f"SELECT max({RECENCY}) FROM documents").get
         usable = by_model.pop(self._model_fingerprint, 0)
         return Statistics(
             schema_version=self._schema_version,
-            documents_by_type=by_type,
+            documents_by_type={doc_type: count for doc_type, count, _ in by_type},
             chunks=usable + sum(by_model.values()),
             vectors=usable,
             stale_vectors=sum(by_model.values()),
-            size_bytes=size_bytes,
+            size_bytes=sum(size for _, _, size in by_type),
+            database_bytes=_size_on_disk(self._path),
             last_changed_at=to_datetime(last_changed),
         )
+
+
+def _size_on_disk(path: Path) -> int:
+    # The log belongs to the base, and is not there at every moment.
+    files = (path, path.with_name(f"{path.name}-wal"))
+    return sum(file.stat().st_size for file in files if file.exists())
 
 
 def _add_functions(connection: apsw.Connection) -> None:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import apsw
 
-from kb.engine.model import Document, DocumentId, Ref, TagCount
+from kb.engine.model import Action, Document, DocumentId, Ref, TagCount
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.journal import record_change
 from kb.engine.storage.sqlite.rows import load_unchanged_document
@@ -48,7 +48,7 @@ def _save_tags(db: apsw.Connection, document: Document, tags: Iterable[str], now
     if wanted == document.tags:
         return document
     replace_all_tags(db, document.id, wanted)
-    return record_change(db, document.id, now)
+    return record_change(db, Action.TAGS_CHANGED, document.id, now)
 
 
 def replace_all_tags(db: apsw.Connection, document_id: DocumentId, tags: Iterable[str]) -> None:

@@ -105,12 +105,11 @@ class VectorIndex:
 
     def _load(self, db: apsw.Connection) -> VectorRows:
         values = (self._model_fingerprint,)
-        count: int = db.execute(
-            "SELECT COALESCE(sum(chunk_count), 0) FROM documents WHERE vector_model = ?", values
-        ).get
-        if count == 0:
+        # Of any model: room for more than there are does no harm.
+        count: int = db.execute("SELECT count(*) FROM chunks").get
+        sample: bytes | None = db.execute(f"SELECT vector {EMBEDDINGS_OF_MODEL} LIMIT 1", values).get
+        if sample is None:
             return _allocate(0, dimension=0)
-        sample: bytes = db.execute(f"SELECT vector {EMBEDDINGS_OF_MODEL} LIMIT 1", values).get
         rows = _allocate(count + count // 8, dimension=len(sample) // 4)
         found = db.execute(
             f"SELECT chunks.id, document_id, ordinal, vector {EMBEDDINGS_OF_MODEL} ORDER BY embeddings.chunk_id", values

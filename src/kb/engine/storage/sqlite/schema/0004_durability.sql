@@ -46,6 +46,7 @@ CREATE INDEX documents_by_source_path ON documents (source_path) WHERE source_pa
 CREATE INDEX documents_by_content ON documents (content_hash);
 CREATE INDEX documents_by_original ON documents (original) WHERE original IS NOT NULL;
 CREATE INDEX documents_by_vector_model ON documents (vector_model, chunk_count);
+CREATE INDEX documents_by_type ON documents (doc_type, size_bytes);
 
 ALTER TABLE chunks ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
 UPDATE chunks SET checksum = checksum(uuid, document_id, ordinal, text, heading, page_num);
@@ -156,4 +157,6 @@ CREATE TABLE events (
 );
 
 ALTER TABLE jobs ADD COLUMN cursor INTEGER NOT NULL DEFAULT 0;          -- the last document that is done
+CREATE INDEX jobs_waiting ON jobs (status, priority) WHERE status = 'queued';
+CREATE INDEX jobs_by_end ON jobs (finished_at) WHERE finished_at IS NOT NULL;
 ALTER TABLE jobs ADD COLUMN submitted_by TEXT NOT NULL DEFAULT '';      -- the name of the key

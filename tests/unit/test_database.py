@@ -1,0 +1,135 @@
+"""How a `Database` ends, and what it remembers of a disk that fails."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, closing
+from pathlib import Path
+
+import apsw
+import pytest
+
+from kb.engine.errors import Unavailable
+from kb.engine.storage.sqlite.database import MAX_READERS, Database
+
+ENDLESS = "WITH RECURSIVE n (x) AS (SELECT begun() UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
+Open = Callable[[Database], AbstractContextManager[apsw.Connection]]
+
+
+@pytest.fixture
+def begun() -> threading.Semaphore:
+    """Released whenever an endless query has begun."""
+    return threading.Semaphore(0)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "a.sqlite"
+
+
+@pytest.fixture
+def database(path: Path, begun: threading.Semaphore) -> Iterator[Database]:
+    def tell(*nothing: object) -> int:
+        begun.release()
+        return 1
+
+    with closing(Database(path, prepare=lambda db: db.create_scalar_function("begun", tell, 0))) as database:
+        yield database
+
+
+def query_endlessly(open_one: Open, database: Database) -> None:
+    with open_one(database) as db:
+        db.execute(ENDLESS).fetchall()
+
+
+@pytest.mark.parametrize("open_one", [Database.read, Database.write])
+def test_who_is_in_the_middle_of_a_query_is_interrupted_when_the_database_is_closed(
+    database: Database, path: Path, begun: threading.Semaphore, open_one: Open
+) -> None:
+    with ThreadPoolExecutor() as threads:
+        under_way = threads.submit(query_endlessly, open_one, database)
+        assert begun.acquire(timeout=10)
+
+        database.close()
+
+        with pytest.raises(Unavailable, match="stopping"):
+            under_way.result(timeout=10)
+    # The last connection that is closed removes the log.
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_who_waits_for_a_turn_to_read_is_told_that_the_database_is_closed(
+    database: Database, begun: threading.Semaphore
+) -> None:
+    with ThreadPoolExecutor(2 * MAX_READERS) as threads:
+        under_way = [threads.submit(query_endlessly, Database.read, database) for _ in range(2 * MAX_READERS)]
+        assert all(begun.acquire(timeout=10) for _ in range(MAX_READERS))
+
+        database.close()
+
+        assert all("stopping" in str(one.exception(timeout=10)) for one in under_way)
+
+
+@pytest.mark.parametrize("open_one", [Database.read, Database.write])
+def test_a_closed_database_can_be_closed_again_and_makes_no_file(
+    database: Database, path: Path, open_one: Open
+) -> None:
+    with database.read() as db:
+        db.pragma("user_version")
+    database.close()
+    path.unlink()
+
+    database.close()
+    with pytest.raises(Unavailable, match="stopping"), open_one(database):
+        pass
+
+    assert not path.exists()
+
+
+def test_what_a_write_has_not_committed_is_undone_when_the_database_is_closed(
+    database: Database, path: Path, begun: threading.Semaphore
+) -> None:
+    with database.write() as db:
+        db.execute("CREATE TABLE kept (x)")
+
+    def write_half() -> None:
+        with database.write() as db:
+            db.execute("INSERT INTO kept VALUES (1)")
+            db.execute(ENDLESS).fetchall()
+
+    with ThreadPoolExecutor() as threads:
+        under_way = threads.submit(write_half)
+        assert begun.acquire(timeout=10)
+        database.close()
+        assert isinstance(under_way.exception(timeout=10), Unavailable)
+
+    with closing(apsw.Connection(str(path))) as db:
+        assert db.execute("SELECT count(*) FROM kept").get == 0
+
+
+@pytest.mark.parametrize("statement", ["BEGIN IMMEDIATE", "COMMIT"])
+def test_trouble_with_the_disk_is_remembered_wherever_it_strikes_and_until_a_write_works(
+    path: Path, statement: str
+) -> None:
+    failing = threading.Event()
+
+    def strike(cursor: apsw.Cursor, sql: str, bindings: object) -> bool:
+        if failing.is_set() and sql == statement:
+            raise apsw.IOError("disk I/O error")
+        return True
+
+    def prepare(connection: apsw.Connection) -> None:
+        connection.exec_trace = strike
+
+    with closing(Database(path, prepare=prepare)) as database:
+        failing.set()
+        with pytest.raises(Unavailable, match="Check the disk"), database.write():
+            pass
+        remembered = database.trouble
+        failing.clear()
+        with database.write():
+            pass
+
+    assert remembered is not None
+    assert "Check the disk" in remembered
+    assert database.trouble is None
