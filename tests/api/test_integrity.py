@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 from tests.api.calls import V1, AddDocument, assert_problem
 
+from kb.engine import integrity
 from kb.engine.model import Scrub
 from kb.engine.wiring import Engine
 
@@ -86,8 +87,11 @@ def test_only_one_check_runs_at_a_time(api: TestClient, routes: FastAPI) -> None
     assert api.get(f"{V1}/integrity").status_code == 200
 
 
-def test_a_check_ends_when_the_engine_stops(api: TestClient, engine: Engine, routes: FastAPI) -> None:
+def test_a_check_that_takes_long_ends_when_the_engine_stops(
+    api: TestClient, engine: Engine, routes: FastAPI, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """E21"""
+    monkeypatch.setattr(integrity, "FINISHED_ANYWAY_SECONDS", 0)
     routes.state.engine = replace(engine, is_stopping=lambda: True)
 
     stopped = api.get(f"{V1}/integrity")

@@ -361,3 +361,15 @@ def fails(action: Callable[[], object], kind: type[KbError], words: str) -> bool
         assert words in error.message  # noqa: PT017 - it may also not fail
         return True
     return False
+
+
+def test_a_foreign_file_that_looks_like_todays_is_refused_and_not_touched(folder: Path) -> None:
+    base = folder / "kb.sqlite"
+    with open_base(base) as db:
+        db.execute("CREATE TABLE recipes (name TEXT); PRAGMA user_version = 4")
+    before = bytes_of(base)
+
+    with pytest.raises(Unavailable, match="base of kb"):
+        upgrade(folder)
+
+    assert bytes_of(base) == before

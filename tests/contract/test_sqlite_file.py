@@ -9,7 +9,8 @@ import pytest
 from tests.contract.backends import SqliteBackend
 from tests.contract.samples import LATER, LEASE, NOW, add, add_note, digest, file, index, note, revision, vector_of
 
-from kb.engine.model import EVERYWHERE, JobStatus, Lane, NoteSubmission
+from kb.engine.errors import Damaged
+from kb.engine.model import EVERYWHERE, DocumentQuery, JobStatus, Lane, NoteSubmission
 from kb.engine.ports import Store
 from kb.engine.storage.sqlite.checksums import register_checksum
 from kb.engine.storage.sqlite.claims import CLAIMABLE
@@ -168,3 +169,27 @@ def test_a_damaged_count_of_chunks_does_not_break_search(store: Store, folder: P
     connection.close()
 
     assert [match.document_id for match in store.find_by_vector(vector_of("the walrus"), EVERYWHERE, limit=9)] == [1]
+
+
+def test_an_error_between_two_rows_keeps_neither_readers_nor_the_writer_at_an_old_moment(
+    store: Store, folder: Path
+) -> None:
+    for number in range(3):
+        add_note(store, f"walrus {number}")
+    connection = apsw.Connection(str(folder / "kb.sqlite"))
+    register_checksum(connection)
+    connection.execute("UPDATE documents SET metadata = '{' WHERE id = 2")
+    connection.close()
+    held = []
+    for change in (
+        lambda: store.list_documents(DocumentQuery()),
+        lambda: store.change_tags(2, add=["t"], remove=[], expected_version=None, now=LATER),
+    ):
+        with pytest.raises(Damaged) as raised:
+            change()
+        held.append(raised)
+
+    added = add_note(store, "the otter")
+
+    assert store.get_document(added.id) == added
+    assert len(held) == 2

@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
@@ -13,7 +14,8 @@ from tests.contract.old_bases import build_base, bytes_of, open_base, read_conte
 from tests.contract.samples import NOW, add_note, found_by_text, work_off
 
 from kb.engine.errors import Unavailable
-from kb.engine.model import EVERYWHERE, JobError, JobStatus
+from kb.engine.exchange.rules import find_fault
+from kb.engine.model import EVERYWHERE, DocumentId, DocumentQuery, JobError, JobStatus
 from kb.engine.originals import Originals
 from kb.engine.ports import Store
 from kb.engine.search.hybrid import Mode, SearchRequest, search
@@ -132,6 +134,28 @@ def test_what_is_odd_gets_the_next_best(store: Store) -> None:
     assert store.get_document(6).created_at == NOW
     assert store.get_document(5).created_at == datetime(2024, 5, 4, 8, 30, 0, 250_000, tzinfo=UTC)
     assert store.get_document(6).filename == "otters.txt"
+
+
+def test_odd_values_are_kept_as_far_as_they_can_be_and_can_be_moved_on(v2: Path) -> None:
+    """E21: what is in the base can be exported, and what is exported can be imported."""
+    with open_base(v2) as db:
+        db.execute("UPDATE documents SET title = CAST('blob title' AS BLOB), source_path = '' WHERE id = 1")
+        db.execute(
+            "UPDATE documents SET title = ?, created_at = '0001-01-01T00:00:00+05:00' WHERE id = 2", ("t" * 20_000,)
+        )
+        db.execute("UPDATE documents SET source_path = ? WHERE id = 3", ("/a\nb\0c" + "d" * 5_000,))
+        db.execute("UPDATE tags SET name = ? WHERE id = (SELECT min(id) FROM tags)", (b"blob tag" + b"g" * 300,))
+    upgrade(v2.parent)
+
+    with closing(open_store(v2.parent, model_fingerprint="none")) as store:
+        documents = {int(document.id): document for document in store.list_documents(DocumentQuery(limit=1000)).rows}
+        portable = [store.find_portable(after=DocumentId(number - 1)) for number in (1, 2, 3)]
+
+    assert (documents[1].title, documents[1].source_path) == ("blob title", None)
+    assert len(documents[2].title) == 10_000
+    assert documents[3].source_path is not None
+    assert "\0" not in documents[3].source_path
+    assert [find_fault(one) for one in portable if one is not None] == [None, None, None]
 
 
 def test_tags_keep_the_order_of_their_ids_and_unused_ones_are_gone(store: Store) -> None:

@@ -100,6 +100,8 @@ def back_up(
     if not has_base_file(data_dir):
         raise NotFound(f"There is no base in {data_dir}. Choose another --data-dir or KB_DATA_DIR.")
     destination = destination.resolve()
+    if not destination.name:
+        raise Conflict(f"{destination} cannot be a backup. Name a folder that does not exist yet.")
     with translated_errors(), be_only_backup(data_dir), _open_partial(destination) as partial:
         manifest = _write(data_dir, partial, now, on_progress)
         if not damage_is_allowed:

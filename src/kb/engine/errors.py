@@ -16,6 +16,7 @@
     ├── Unreadable              mend the file
     ├── TooManyRequests         let it work off some, then retry
     ├── Unavailable             wait and retry
+    │   └── Damaged             restore a backup; docs/how-to/repair.md
     └── StorageFull             make room, then retry
 
 Each carries a stable `code`, a sentence for a person and the `details` a program needs. None of them
@@ -110,6 +111,10 @@ class TooManyRequests(KbError):
 
 class Unavailable(KbError):
     code = "unavailable"
+
+
+class Damaged(Unavailable):
+    """What is stored is no longer what was stored there."""
 
 
 class StorageFull(KbError):

@@ -1,5 +1,6 @@
 """Whether everything that was stored is still what it was: the base's rows, and the originals they refer to."""
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ from kb.engine.ports import Store
 
 # A base that is damaged all over needs no longer list, and an answer has to end somewhere.
 MAX_LISTED = 1_000
+# A check that takes no longer is finished, even if the program is told to stop meanwhile.
+FINISHED_ANYWAY_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -30,12 +33,13 @@ class Report:
 
 def check_integrity(store: Store, originals: Originals, *, is_stopping: Callable[[], bool] = lambda: False) -> Report:
     """Raises `Unavailable` after the step in which it is told to stop."""
+    began = time.monotonic()
     checked, damages, damage_count = Checked(), list[Damage](), 0
     for step in check_in_steps(store, originals, CheckCursor()):
         checked += step.checked
         damages += step.damages[: MAX_LISTED - len(damages)]
         damage_count += len(step.damages)
-        if is_stopping():
+        if is_stopping() and time.monotonic() - began > FINISHED_ANYWAY_SECONDS:
             raise Unavailable("The engine is stopping. Ask again when it is back.")
     return Report(checked, damages, damage_count)
 

@@ -43,14 +43,16 @@ def start_mcp(options: McpOptions, listener: socket.socket) -> Child:
 
 
 def main() -> None:
-    # Ctrl-C goes to every process of the terminal; `kb up` decides when its child stops.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Ctrl-C goes to every process of the terminal, and systemd's SIGTERM to every one of the service; `kb up` decides
+    # when its child stops.
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, signal.SIG_IGN)
     told = read_options()
     listener = socket.socket(fileno=told.pop("socket"))
     options = TypeAdapter(McpOptions).validate_python(told)
     log_to_stderr("mcp", options.log_format)
     try:
-        _run(_serve(options, listener, stopped_by=(signal.SIGTERM,), has_parent=True))
+        _run(_serve(options, listener, stopped_by=(), has_parent=True))
     except CannotStart as error:
         sys.exit(str(error))
 

@@ -113,7 +113,8 @@ class _Bringing:
 
     def add_document(self, document: PortableDocument) -> None:
         record = document.record
-        if record.vector_model == self._model.fingerprint and document.vectors.shape[1:] != (self._model.dimension,):
+        is_own_model = bool(record.chunks) and record.vector_model == self._model.fingerprint
+        if is_own_model and document.vectors.shape[1:] != (self._model.dimension,):
             # They would be searched together with those that are there.
             raise InvalidRequest(f"The vectors of document {record.uuid} are not as long as those of their model.")
         if self._is_known(record):

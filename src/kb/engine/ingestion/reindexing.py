@@ -11,8 +11,9 @@ its words, and must not keep all others from being found by their meaning.
 import logging
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 
-from kb.engine.errors import DocumentNotFound, Unavailable, Unreadable, VersionConflict
+from kb.engine.errors import Damaged, DocumentNotFound, Unreadable, VersionConflict
 from kb.engine.ingestion.extraction import extract
 from kb.engine.ingestion.indexing import Report, index_text
 from kb.engine.ingestion.note_text import describe_note, sections_of_note
@@ -34,8 +35,11 @@ def reindex(pipeline: Pipeline, claim: Claim, source: IndexSource, report: Repor
         store.mend_full_text()
     unreadable: set[DocumentId] = set()
     while True:
-        total = store.count_documents_to_index(source, after=after)
-        for done, document_id in enumerate(_documents_to_index(store, source, after)):
+        before = _count_up_to(store, after)
+        left = store.count_documents_to_index(source, after=after)
+        total = before + left
+        # No more than there are now: those that are added meanwhile are not to be done.
+        for done, document_id in enumerate(islice(_documents_to_index(store, source, after), left), start=before):
             progress = Progress("Indexing anew", done, total + 1, f"Indexing document {done + 1} of {total}")
             report(progress)
             try:
@@ -52,6 +56,13 @@ def reindex(pipeline: Pipeline, claim: Claim, source: IndexSource, report: Repor
 def _report_again(report: Report, progress: Progress, _: Progress) -> None:
     """How far a single document is does not matter, but a cancellation does."""
     report(progress)
+
+
+def _count_up_to(store: Store, document_id: DocumentId) -> int:
+    every = IndexSource.ORIGINALS
+    return store.count_documents_to_index(every, after=DocumentId(0)) - store.count_documents_to_index(
+        every, after=document_id
+    )
 
 
 def _documents_to_index(store: Store, source: IndexSource, after: DocumentId) -> Iterator[DocumentId]:
@@ -73,6 +84,8 @@ def _index_anew(pipeline: Pipeline, claim: Claim, source: IndexSource, document_
             pipeline.store.replace_text(claim, document_id, text, expected_version=detail.document.version)
         except DocumentNotFound:
             return
+        except Damaged as error:
+            raise Unreadable("corrupt_file", "It is damaged.") from error
         except VersionConflict:
             continue
         return
@@ -99,7 +112,7 @@ def _read_sections(pipeline: Pipeline, detail: DocumentDetail, source: IndexSour
 def _read_chunks(store: Store, document_id: DocumentId) -> list[Section]:
     try:
         chunks = store.read_document(document_id).chunks
-    except Unavailable as error:
+    except Damaged as error:
         raise Unreadable("corrupt_file", "Its chunks are damaged.") from error
     # Each is a section of its own: one that fits the model stays as it is, a longer one is split.
     return [Section(chunk.text, chunk.heading, chunk.page_num) for chunk in chunks]

@@ -64,8 +64,10 @@ def start_worker(options: EngineOptions) -> Child:
 
 
 def main() -> None:
-    # Ctrl-C goes to every process of the terminal; the engine decides when its worker stops.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Ctrl-C goes to every process of the terminal, and systemd's SIGTERM to every one of the service; the engine
+    # decides when its worker stops.
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, signal.SIG_IGN)
     os.nice(NICENESS)
     told = read_options()
     options = EngineOptions(

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import apsw
 
-from kb.engine.errors import KbError, StorageFull, Unavailable
+from kb.engine.errors import Damaged, KbError, StorageFull, Unavailable
 
 # A writer waits at most this long for another process to finish its transaction.
 BUSY_TIMEOUT_MS = 10_000
@@ -42,8 +42,8 @@ DISK_TROUBLE: tuple[tuple[type[apsw.Error], type[KbError], str], ...] = (
     (apsw.IOError, Unavailable, "The base cannot be read or written. Check the disk it lies on."),
     (apsw.CantOpenError, Unavailable, "The base cannot be opened. Check the disk it lies on."),
     (apsw.ReadOnlyError, Unavailable, "The base cannot be written. Check who may write it, and the disk it lies on."),
-    (apsw.CorruptError, Unavailable, DAMAGED_FILE),
-    (apsw.NotADBError, Unavailable, DAMAGED_FILE),
+    (apsw.CorruptError, Damaged, DAMAGED_FILE),
+    (apsw.NotADBError, Damaged, DAMAGED_FILE),
 )
 
 
@@ -70,7 +70,16 @@ def translated_errors() -> Iterator[None]:
         raise trouble from error
     except UnicodeDecodeError as error:
         # SQLite takes any bytes for text; what was written was text.
-        raise Unavailable(DAMAGED_FILE) from error
+        raise Damaged(DAMAGED_FILE) from error
+
+
+def _is_stuck(connection: apsw.Connection) -> bool:
+    """Whether it still looks at an old moment although its transaction is over.
+
+    An error that was raised between two rows holds on to the statement that they came from, for as long as somebody
+    holds on to the error. Such a reader would never see anything new, and such a writer could not write.
+    """
+    return connection.txn_state("main") != apsw.SQLITE_TXN_NONE
 
 
 @contextmanager
@@ -128,6 +137,8 @@ class Database:
                 # A failed COMMIT (full disk) may have rolled back already.
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
+                if _is_stuck(self._writer):
+                    self._replace_writer()
                 raise
 
     @contextmanager
@@ -158,14 +169,7 @@ class Database:
             try:
                 reader.execute("BEGIN")
                 yield reader
-            except (apsw.Error, UnicodeDecodeError):
-                # The error holds on to its statement, and that would keep the reader at this moment for good.
-                self._give_back(reader, is_usable=False)
-                raise
-            except BaseException:
-                self._give_back(reader)
-                raise
-            else:
+            finally:
                 self._give_back(reader)
 
     def _take(self, connection: apsw.Connection) -> None:
@@ -175,18 +179,28 @@ class Database:
                 raise Unavailable(STOPPING)
             self._in_use.add(connection)
 
-    def _give_back(self, connection: apsw.Connection, *, is_usable: bool = True) -> None:
+    def _give_back(self, connection: apsw.Connection) -> None:
         with self._returned:
             self._in_use.remove(connection)
             self._returned.notify_all()
-            if self._is_closing or not is_usable:
+            if self._is_closing:
                 # Which undoes what was not committed, too.
-                connection.close(force=not is_usable)
+                connection.close(force=True)
                 return
             if connection is not self._writer:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-                self._idle_readers.append(connection)
+                if _is_stuck(connection):
+                    connection.close(force=True)
+                else:
+                    self._idle_readers.append(connection)
+
+    def _replace_writer(self) -> None:
+        with self._returned:
+            self._in_use.remove(self._writer)
+            self._writer.close(force=True)
+            self._writer = self._connect()
+            self._in_use.add(self._writer)
 
     def close(self) -> None:
         """Interrupt whatever is under way, and close every connection. Who comes later is told that it is too late.

@@ -179,7 +179,8 @@ class DocumentRows:
             db.execute("UPDATE jobs SET payload = NULL, original = NULL")
             cancelled = fetch_all(
                 db,
-                "UPDATE jobs SET status = 'cancelled', lease_until = NULL, finished_at = ? "
+                # Whoever repeats the request means it anew: what it brought the first time is gone.
+                "UPDATE jobs SET status = 'cancelled', lease_until = NULL, idempotency_key = NULL, finished_at = ? "
                 "WHERE status IN ('queued', 'running') RETURNING id",
                 (to_text(now),),
             )

@@ -42,6 +42,8 @@ MAX_CHUNKS_TO_COMPARE = 300_000
 CHECKSUMS_SINCE_SCHEMA = 4
 
 DAMAGED = (apsw.CorruptError, apsw.NotADBError)
+# FTS5 says of some damage only that there is an error in SQL.
+DAMAGED_OR_ODD = (*DAMAGED, apsw.SQLError)
 
 
 class IntegrityRows:
@@ -112,7 +114,7 @@ def check_base(path: Path) -> list[Damage]:
                 batch = _check_rows(db, cursor)
                 damages += batch.damages
                 cursor = batch.following
-        except (*DAMAGED, apsw.SQLError) as error:
+        except DAMAGED_OR_ODD as error:
             return [_unreadable(error)]
         return damages
 
@@ -124,7 +126,7 @@ def _check_structure(db: apsw.Connection) -> list[Damage]:
         fetch_all(db, "SELECT rowid FROM chunks_fts LIMIT 1")
         findings = [row[0] for row in fetch_all(db, f"PRAGMA integrity_check({MAX_STRUCTURE_FINDINGS})")]
         dangling = fetch_all(db, "PRAGMA foreign_key_check")
-    except DAMAGED as error:
+    except DAMAGED_OR_ODD as error:
         return [_unreadable(error)]
     damages = [
         Damage(
@@ -148,7 +150,7 @@ def _is_too_large_to_compare(db: apsw.Connection) -> bool:
 def _check_full_text(db: apsw.Connection) -> list[Damage]:
     try:
         db.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('integrity-check', 1)")
-    except DAMAGED:
+    except DAMAGED_OR_ODD:
         return [Damage(DamageKind.FULL_TEXT, None, "The full-text index does not fit the text that it was made from.")]
     return []
 

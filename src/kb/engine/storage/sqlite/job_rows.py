@@ -22,7 +22,7 @@ from kb.engine.model import (
     ReindexSubmission,
     Work,
 )
-from kb.engine.storage.sqlite.rows import to_datetime, to_json
+from kb.engine.storage.sqlite.rows import damage_told, to_datetime, to_json
 
 # The name of a note comes from its text, so it is the document's to keep, and gone when that is.
 JOB_FILENAME = "COALESCE((SELECT d.filename FROM documents AS d WHERE d.id = jobs.document_id), jobs.filename)"
@@ -67,6 +67,7 @@ def load_job(db: apsw.Connection, job_id: int) -> Job:
     return to_job(db.execute(f"SELECT {JOB_COLUMNS} FROM jobs WHERE id = ?", (job_id,)).fetchall()[0])
 
 
+@damage_told()
 def to_job(row: Sequence[Any]) -> Job:
     return Job(
         id=JobId(row[0]),

@@ -69,15 +69,16 @@ def find_old_base(path: Path) -> OldBase | None:
     with translated_errors(), open_untouched(path) as db:
         version = int(db.pragma("user_version"))
         is_empty = not db.execute("SELECT EXISTS (SELECT 1 FROM sqlite_schema)").get
-        can_be_upgraded = version in steps or is_v2(db)
-    if version == max(steps) or (version == 0 and is_empty):
+        has_documents = db.execute("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'documents')").get
+        is_known = (version in steps and has_documents) or is_v2(db)
+    if (version == max(steps) and is_known) or (version == 0 and is_empty):
         return None
     if version > max(steps):
         raise Unavailable(
             f"The base has schema {version}, but this kb knows only up to {max(steps)}. "
             "It was written by a newer kb: upgrade, or restore a backup made with this version."
         )
-    if not can_be_upgraded:
+    if not is_known:
         raise Unavailable(f"The base has schema {version}, which this kb cannot take over. Is {path} a base of kb?")
     return OldBase(path, version)
 

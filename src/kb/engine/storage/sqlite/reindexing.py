@@ -10,7 +10,7 @@ from datetime import datetime
 import apsw
 
 from kb.engine.model import Claim, DocumentId, IndexedText, IndexSource, Job, ReindexSubmission
-from kb.engine.storage.sqlite.chunks import declare_whole, delete_chunks, insert_chunks
+from kb.engine.storage.sqlite.chunks import declare_whole, delete_chunks, insert_chunks, spaced_or_none
 from kb.engine.storage.sqlite.claims import end_job, require_claim
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.job_rows import load_job, to_payload
@@ -65,8 +65,10 @@ class ReindexingRows:
     def replace_text(self, claim: Claim, document_id: DocumentId, text: IndexedText, *, expected_version: int) -> None:
         with self._database.write() as db:
             require_claim(db, claim)
-            load_unchanged_document(db, document_id, expected_version)
+            title = load_unchanged_document(db, document_id, expected_version).title
             delete_chunks(db, document_id)
+            # Derived, too: and while there are no chunks, nothing else has to follow it.
+            db.execute("UPDATE documents SET search_title = ? WHERE id = ?", (spaced_or_none(title), document_id))
             insert_chunks(db, document_id, text)
             # It has come further: the attempts that it has are counted from here.
             db.execute(

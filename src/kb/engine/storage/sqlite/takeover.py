@@ -12,6 +12,7 @@ import re
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path, PureWindowsPath
 
 import apsw
@@ -22,6 +23,7 @@ from kb.engine.originals import Originals, compute_digest, sync_folder
 from kb.engine.storage.sqlite.chunks import insert_chunk, spaced_or_none
 from kb.engine.storage.sqlite.database import open_untouched
 from kb.engine.storage.sqlite.rows import fetch_all, to_text
+from kb.engine.storage.sqlite.tags import add_tags
 
 V2 = 2
 V2_NAMES = ("kb.db", "kb.sqlite3", "knowledge.db")
@@ -46,7 +48,13 @@ FORMATS = PICTURES | {
 FORMAT_OF_NAME = {"markdown": "md", "text": "txt", "jpeg": "jpg", "htm": "html", "tif": "tiff"}
 
 MAX_DERIVED_TITLE_CHARACTERS = 80
+MAX_TITLE_CHARACTERS = 10_000
+MAX_SOURCE_PATH_CHARACTERS = 4096
+MAX_TAG_CHARACTERS = 200
+CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
 LARGEST_PAGE = 2**31
+# There must be room for the ids to come.
+LARGEST_ID = 2**53
 UNFINISHED = "It was not finished before the upgrade; submit it again."
 
 
@@ -109,12 +117,15 @@ def take_over(old: apsw.Connection, new: apsw.Connection, *, folder: Path, origi
         "CREATE INDEX temp.places_by_document ON places (document_id, chunk_index, chunk_id)"
     )
     for row in old.execute(
-        "SELECT id, title, doc_type, source_path, stored_path, created_at FROM documents ORDER BY id"
+        "SELECT id, CAST(title AS TEXT), CAST(doc_type AS TEXT), CAST(source_path AS TEXT), CAST(stored_path AS TEXT), "
+        "CAST(created_at AS TEXT) FROM documents ORDER BY id"
     ):
         document = V2Document(*row)
+        if not 0 < document.id < LARGEST_ID:
+            raise Unavailable(f"Document {document.id} has an id that cannot be kept.")
         chunks = fetch_all(
             old,
-            "SELECT id, text, metadata FROM places JOIN chunks ON chunks.id = chunk_id "
+            "SELECT id, CAST(text AS TEXT), CAST(metadata AS TEXT) FROM places JOIN chunks ON chunks.id = chunk_id "
             "WHERE places.document_id = ? ORDER BY places.chunk_index, id",
             (document.id,),
         )
@@ -193,7 +204,7 @@ def _add_document(
             # Whether somebody gave it is not known; a title that was seen must not change by itself.
             bool(document.title.strip()),
             _filename_of(document, title),
-            document.source_path,
+            _path_of(document),
             content.size_bytes,
             f"sha256:{content.sha256}",
             content.original,
@@ -216,12 +227,17 @@ def _format_of(document: V2Document) -> str:
 
 def _title_of(document: V2Document, text: str) -> str:
     first_line = text.strip().partition("\n")[0].strip()[:MAX_DERIVED_TITLE_CHARACTERS]
-    return document.title.strip() or first_line or f"Document {document.id}"
+    return document.title.strip()[:MAX_TITLE_CHARACTERS] or first_line or f"Document {document.id}"
+
+
+def _path_of(document: V2Document) -> str | None:
+    return (document.source_path or "").replace("\0", "")[:MAX_SOURCE_PATH_CHARACTERS] or None
 
 
 def _filename_of(document: V2Document, title: str) -> str:
     # A Windows path is read rightly from any system: it takes both slashes.
-    name = PureWindowsPath(document.source_path or document.stored_path or "").name
+    path = CONTROL_CHARACTERS.sub("", document.source_path or document.stored_path or "")
+    name = PureWindowsPath(path).name.strip()
     return name or (re.sub(r"[^\w .-]+", " ", title).strip(" .") or "Untitled") + ".md"
 
 
@@ -242,12 +258,13 @@ def _read_chunk_metadata(metadata: str | None) -> tuple[int | None, str | None]:
 def _take_over_tags(old: apsw.Connection, new: apsw.Connection) -> None:
     links = fetch_all(
         old,
-        "SELECT document_id, tag_id, name FROM document_tags JOIN tags ON tags.id = tag_id "
-        "WHERE document_id IN (SELECT id FROM documents) AND trim(name) != '' ORDER BY document_id, tag_id",
+        "SELECT document_id, CAST(name AS TEXT) FROM document_tags JOIN tags ON tags.id = tag_id "
+        "WHERE document_id IN (SELECT id FROM documents) ORDER BY document_id, tag_id",
     )
-    new.executemany("INSERT INTO tags VALUES (?, ?)", {(tag_id, name) for _, tag_id, name in links})
-    # Tags are shown by their position; only its order matters, and v2 knew no other than that of the ids.
-    new.executemany("INSERT INTO document_tags VALUES (?1, ?2, ?2)", [link[:2] for link in links])
+    # In the order of their ids: v2 knew no other.
+    for document_id, names in groupby(links, key=lambda link: link[0]):
+        tags = (name.replace("\0", "").strip()[:MAX_TAG_CHARACTERS].strip() for _, name in names)
+        add_tags(new, document_id, dict.fromkeys(filter(None, tags)))
 
 
 def _take_over_jobs(old: apsw.Connection, new: apsw.Connection, now: datetime) -> None:
@@ -290,6 +307,6 @@ def _to_moment(text: str | None, otherwise: datetime) -> str:
     """v2 wrote UTC without saying so."""
     try:
         moment = datetime.fromisoformat(str(text))
-    except ValueError:
-        moment = otherwise
-    return to_text(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+        return to_text(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
+        return to_text(otherwise)

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from kb.engine.model import ChunkId, DocumentId, Match, Vector, Vectors
 from kb.engine.storage.sqlite.index_log import documents_changed_since, newest_change
-from kb.engine.storage.sqlite.rows import fetch_all
+from kb.engine.storage.sqlite.rows import damage_told, fetch_all
 
 Ids = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -141,6 +141,7 @@ def _allocate(capacity: int, *, dimension: int) -> VectorRows:
     )
 
 
+@damage_told()
 def _fill(rows: VectorRows, found: Iterable[Sequence[Any]]) -> VectorRows:
     """Write the found embeddings behind the rows that are there; there must be room."""
     is_alive = rows.is_alive.copy()
