@@ -13,7 +13,7 @@ import pytest
 from tests.bases import make_backup, make_base, restore_backup
 from tests.engine_program import kb_command, own_environment
 from tests.faults.amounts import SEED, Tell, amount
-from tests.faults.conftest import need
+from tests.faults.conftest import need_right
 
 from kb.engine.backup import read_manifest
 from kb.engine.originals import Originals
@@ -138,7 +138,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)], check=False)
-    need(mounted.returncode == 0, "a small file system cannot be mounted here")
+    need_right(mounted.returncode == 0, "a small file system cannot be mounted here")
     yield disk
     subprocess.run(["umount", str(disk)], check=True)
 

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from tests.engine_program import EngineProgram
 from tests.faults.amounts import Tell
-from tests.faults.conftest import need
+from tests.faults.conftest import need_right
 from tests.faults.consistency import assert_base_is_consistent
 
 DISK_MB = 48
@@ -43,7 +43,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallDisk]:
     mounting = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={DISK_MB}m", "tmpfs", str(folder)], capture_output=True, check=False
     )
-    need(mounting.returncode == 0, "no small disk could be mounted, which takes the rights of root")
+    need_right(mounting.returncode == 0, "no small disk could be mounted, which takes the rights of root")
     yield SmallDisk(folder)
     subprocess.run(["umount", str(folder)], check=True)
 
