@@ -25,6 +25,7 @@ import apsw
 from kb.engine.errors import KbError, StorageFull, Unavailable
 from kb.engine.originals import Originals, explain_disk_error, sync_folder
 from kb.engine.storage.sqlite.checksums import register_checksum
+from kb.engine.storage.sqlite.chunks import declare_whole
 from kb.engine.storage.sqlite.database import LOGS, PAGE_BYTES, Database, open_untouched, translated_errors
 from kb.engine.storage.sqlite.integrity import check_base
 from kb.engine.storage.sqlite.takeover import V2, find_v2_base, is_v2, take_over
@@ -41,12 +42,14 @@ class OldBase:
     version: int
 
 
-def create_schema(database: Database) -> int:
+def create_schema(database: Database, *, model_fingerprint: str) -> int:
     """Make an empty base one of today's schema; returns that. Any other is left as it is."""
     newest = max(_load_steps())
     with database.write() as db:
         if db.pragma("user_version") == 0:
             _build(db)
+            # There is no document without vectors of the model.
+            declare_whole(db, model_fingerprint)
     return newest
 
 

@@ -64,7 +64,7 @@ class SqliteStore(
         refuse_old_base(path)
         self._database = Database(path, prepare=_add_functions)
         self._vectors = VectorIndex(model_fingerprint)
-        self._schema_version = create_schema(self._database)
+        self._schema_version = create_schema(self._database, model_fingerprint=model_fingerprint)
 
     def close(self) -> None:
         self._database.close()
