@@ -300,6 +300,9 @@ def _bring_originals(backup: Path, data_dir: Path, names: set[str], on_progress:
 def _make_way(base: Path, now: datetime) -> None:
     """No log of the old base may stay beside the new one: SQLite would apply it there."""
     if base.exists() and fold_log(base):
+        for ending in LOGS:
+            # Of a restore that was killed in here, one may be left that says nothing any more.
+            base.with_name(base.name + ending).unlink(missing_ok=True)
         return
     for ending in ("", *LOGS):
         part = base.with_name(base.name + ending)
