@@ -42,6 +42,28 @@ def test_there_is_a_method_for_every_route() -> None:
     assert len(routes) >= 19
 
 
+def test_a_client_can_look_after_a_base(running_engine: EngineProgram) -> None:
+    """M24, E18, E20, E21"""
+
+    async def work(client: EngineClient) -> tuple[Json, Json, Json, Json, Json, str]:
+        note = await add_note(client, "A bittern hides in the reeds")
+        await client.update_note(note["id"], "The bittern has flown")
+        revisions = await client.list_revisions(note["id"], limit=1, offset=1)
+        reverted = await client.revert_note(note["id"], 1, expected_version=2)
+        audit = await client.list_audit_log(document_id=note["id"], limit=1)
+        job = await client.wait_for_job((await client.reindex())["id"])
+        return revisions, reverted, audit, job, await client.check_integrity(), await client.get_metrics()
+
+    revisions, reverted, audit, job, integrity, metrics = call(running_engine, work)
+
+    assert [one["text"] for one in revisions["revisions"]] == ["A bittern hides in the reeds"]
+    assert (reverted["text"], reverted["version"]) == ("A bittern hides in the reeds", 3)
+    assert [entry["action"] for entry in audit["entries"]] == ["note_rewritten"]
+    assert (job["type"], job["status"]) == ("reindex", "completed")
+    assert integrity["status"] == "ok"
+    assert "kb_documents " in metrics
+
+
 def test_a_note_lives_through_every_change(running_engine: EngineProgram) -> None:
     async def work(client: EngineClient) -> tuple[Json, bytes, Json, Json]:
         note = await add_note(client, "A heron stands in the reeds")

@@ -19,6 +19,7 @@ from kb.engine.storage.sqlite.rows import fetch_all, load_unchanged_document
 
 # Not `!=`, which no index serves.
 STALE = "(vector_model < ?1 OR vector_model > ?1) AND chunk_count > 0"
+TO_INDEX = {IndexSource.ORIGINALS: "?1 IS NOT NULL", IndexSource.CHUNKS: STALE}
 
 
 class ReindexingRows:
@@ -46,19 +47,17 @@ class ReindexingRows:
             return bool(db.execute("SELECT value = ? FROM meta WHERE key = 'model'", (self._model_fingerprint,)).get)
 
     def list_documents_to_index(self, source: IndexSource, *, after: DocumentId, limit: int) -> list[DocumentId]:
-        condition = STALE if source is IndexSource.CHUNKS else "?1 IS NOT NULL"
         with self._database.read() as db:
             rows = db.execute(
-                f"SELECT id FROM documents WHERE id > ?2 AND {condition} ORDER BY id LIMIT ?3",
+                f"SELECT id FROM documents WHERE id > ?2 AND {TO_INDEX[source]} ORDER BY id LIMIT ?3",
                 (self._model_fingerprint, after, limit),
             )
             return [DocumentId(row[0]) for row in rows]
 
     def count_documents_to_index(self, source: IndexSource, *, after: DocumentId) -> int:
-        condition = STALE if source is IndexSource.CHUNKS else "?1 IS NOT NULL"
         with self._database.read() as db:
             count: int = db.execute(
-                f"SELECT count(*) FROM documents WHERE id > ?2 AND {condition}", (self._model_fingerprint, after)
+                f"SELECT count(*) FROM documents WHERE id > ?2 AND {TO_INDEX[source]}", (self._model_fingerprint, after)
             ).get
         return count
 
