@@ -105,7 +105,8 @@ def _render_kb_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, KbError)  # noqa: S101 - registered for this class
     code = code_of(error)
     if STATUS_OF_CODE[code] >= 500:
-        log.warning("%s %s: %s", request.method, request.url.path, error.message, exc_info=error)
+        # What was said on purpose says all; only where something else is behind it does the way there tell more.
+        log.warning("%s %s: %s", request.method, request.url.path, error.message, exc_info=error.__cause__)
     status = 400 if isinstance(error, Unparseable) else None
     headers = {"Retry-After": RETRY_AFTER_SECONDS[code]} if code in RETRY_AFTER_SECONDS else None
     return problem(code, error.message, status=status, headers=headers, details=error.details)
