@@ -40,9 +40,10 @@ evaluate: $(STAMP) ## Measure how well search finds: make evaluate DATA=folder
 	@test -n "$(DATA)" || { echo "Name the folder of judged queries: make evaluate DATA=folder" >&2; exit 2; }
 	$(BIN)/python -m evaluation.run "$(DATA)"
 
-bench: $(STAMP) ## Measure how fast search is, alone and for many agents
+bench: $(STAMP) ## Measure how fast search and ingestion are, alone and for many agents
 	$(BIN)/python -m bench.search
 	$(BIN)/python -m bench.agents
+	$(BIN)/python -m bench.ingestion
 
 docs: $(STAMP) ## Write the reference pages anew from the code
 	$(BIN)/python -m docs.generate

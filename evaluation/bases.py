@@ -15,7 +15,8 @@ from evaluation.sets import JudgedDocument, JudgedQuery, JudgedSet
 from kb.engine.embedding import bundled_model_folder, open_embedder
 from kb.engine.ingestion.indexing import index_text
 from kb.engine.ingestion.pipeline import describe
-from kb.engine.model import DocumentId, EmbeddingModel, Lane, NoteSubmission, Scope, Section, Vector, Vectors
+from kb.engine.ingestion.sections import Section
+from kb.engine.model import DocumentId, EmbeddingModel, IndexedText, Lane, NoteSubmission, Scope, Vector, Vectors
 from kb.engine.ports import Embedder, Store
 from kb.engine.search.hybrid import Grouping, Hit, Mode, SearchRequest, search
 from kb.engine.storage import open_store
@@ -63,13 +64,15 @@ def _add_document(store: Store, embedder: Embedder, document: JudgedDocument) ->
     # does not look at them. An item longer than a chunk simply has several.
     sections = [Section(item.text, item.heading, page_num=place) for place, item in enumerate(document.items)]
     submission = NoteSubmission("\n\n".join(section.text for section in sections), document.title, document.tags)
-    described = describe(submission)
+    return add_note(store, submission, index_text([sections], describe(submission).title, embedder))
+
+
+def add_note(store: Store, submission: NoteSubmission, text: IndexedText) -> DocumentId:
     now = datetime.now(UTC)
     store.add_job(submission, idempotency_key=None, max_queued=1, now=now)
     claim = store.claim_job(Lane.INTERACTIVE, now=now, lease_until=now + timedelta(hours=1))
     assert claim is not None
-    text = index_text(sections, described.title, embedder)
-    return store.commit_document(claim, described, text, now=now).document_id
+    return store.commit_document(claim, describe(submission), text, now=now).document_id
 
 
 @contextmanager

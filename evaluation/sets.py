@@ -60,13 +60,13 @@ def load_set(folder: Path) -> JudgedSet:
         judgments.setdefault(query_id, {})[item_id] = int(grade)
     queries = [
         JudgedQuery(row["text"], judgments[row["id"]], _tags_of(row), row.get("lang"))
-        for row in _read_rows(folder / "queries.jsonl.gz")
+        for row in read_rows(folder / "queries.jsonl.gz")
     ]
-    documents = list(assemble(_read_rows(folder / "corpus.jsonl.gz")))
+    documents = list(assemble(read_rows(folder / "corpus.jsonl.gz")))
     return JudgedSet(folder.name, documents, queries, grouping)
 
 
-def _read_rows(path: Path) -> Iterator[Row]:
+def read_rows(path: Path) -> Iterator[Row]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 

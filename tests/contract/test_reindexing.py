@@ -15,6 +15,7 @@ from tests.contract.samples import LATER, LEASE, NOW, claim_new_job, file, work_
 from kb.engine.errors import Unavailable
 from kb.engine.ingestion.indexing import index_text
 from kb.engine.ingestion.pipeline import Pipeline
+from kb.engine.ingestion.sections import Section
 from kb.engine.ingestion.worker import Worker
 from kb.engine.model import (
     EmbeddingModel,
@@ -24,7 +25,6 @@ from kb.engine.model import (
     JobStatus,
     Lane,
     NoteSubmission,
-    Section,
     Vector,
     Vectors,
 )
@@ -179,7 +179,7 @@ def test_e24_a_job_that_comes_further_each_time_is_not_given_up(new: Pipeline, m
         assert claim is not None
         (document_id,) = new.store.list_documents_to_index(IndexSource.CHUNKS, after=claim.cursor, limit=1)
         version = new.store.get_document(document_id).version
-        text = index_text([Section("Some words.")], "Title", model)
+        text = index_text([[Section("Some words.")]], "Title", model)
         new.store.replace_text(claim, document_id, text, expected_version=version)
         now += 2 * LEASE
 
@@ -300,7 +300,7 @@ def test_e21_a_document_of_a_format_that_cannot_be_read_keeps_its_text(old: Pipe
     """A base that was taken over may hold any."""
     claim = claim_new_job(old.store)
     picture = replace(file("a picture", title="Picture", format="png"), original="0" * 64)
-    indexed = index_text([Section("A lighthouse")], "Picture", old.embedder)
+    indexed = index_text([[Section("A lighthouse")]], "Picture", old.embedder)
     old.store.commit_document(claim, picture, indexed, now=LATER)
 
     old.store.add_reindex(now=LATER)
@@ -322,8 +322,8 @@ def test_e7_a_reindex_can_be_cancelled(new: Pipeline) -> None:
 def test_a_worker_that_has_to_stop_gives_a_long_job_back(
     new: Pipeline, model: MirroredModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kb.engine.ingestion.worker.FINISH_WITHIN_SECONDS", 0.0)
-    monkeypatch.setattr("kb.engine.ingestion.worker.HEARTBEAT", LATER - LATER)
+    monkeypatch.setattr("kb.engine.ingestion.heartbeat.FINISH_WITHIN_SECONDS", 0.0)
+    monkeypatch.setattr("kb.engine.ingestion.heartbeat.HEARTBEAT", LATER - LATER)
     stopping = threading.Event()
     worker = Worker(new, Lane.UPKEEP, stopping)
     renewed = threading.Event()

@@ -6,7 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kb.engine.ingestion.chunking import MAX_CHARACTERS_PER_TOKEN, split_into_passages
-from kb.engine.model import Passage, Section
+from kb.engine.ingestion.sections import Section
+from kb.engine.model import Passage
 
 
 def token_spans(text: str) -> list[tuple[int, int]]:

@@ -60,7 +60,7 @@ def _replace(
         if expected_version is not None and expected_version != note.version:
             raise VersionConflict(note.version)
         content = revise(note)
-        indexed = index_text(sections_of_note(content.text), content.title, embedder)
+        indexed = index_text([sections_of_note(content.text)], content.title, embedder)
         try:
             return store.replace_note(ref, content, indexed, expected_version=note.version, now=now)
         except VersionConflict:

@@ -53,7 +53,6 @@ class IncomingFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.size_bytes = 0
-        self.head = b""
         self._hash = hashlib.sha256()
         self._file = path.open("xb")
 
@@ -62,8 +61,6 @@ class IncomingFile:
             self._file.write(data)
         self._hash.update(data)
         self.size_bytes += len(data)
-        if len(self.head) < 4096:
-            self.head = (self.head + data)[:4096]
 
     def finish(self) -> str:
         """Make it safe on disk and return its name."""

@@ -16,9 +16,9 @@ from kb.engine.api.bodies import FileFields, NoteBody
 from kb.engine.api.parameters import EngineDep, Limit, Offset, RefDep
 from kb.engine.api.uploads import UploadForm, receive_form
 from kb.engine.errors import InvalidRequest
-from kb.engine.ingestion.extraction import detect_format
+from kb.engine.ingestion.extraction.detection import detect_format
 from kb.engine.model import FileSubmission, Job, JobStatus, NoteSubmission
-from kb.engine.originals import IncomingFile
+from kb.engine.originals import IncomingFile, translated_errors
 from kb.engine.wiring import Engine
 
 router = APIRouter(tags=["jobs"])
@@ -91,9 +91,11 @@ def _queue_file(engine: Engine, incoming: IncomingFile, form: UploadForm, idempo
     filename = _clean_filename(form.filename or "")
     if incoming.size_bytes == 0:
         raise InvalidRequest(f"The file {filename} is empty.")
-    format = detect_format(filename, incoming.head)
+    original = incoming.finish()
+    with translated_errors():
+        format = detect_format(filename, incoming.path)
     submission = FileSubmission(
-        original=incoming.finish(),
+        original=original,
         filename=filename,
         format=format,
         size_bytes=incoming.size_bytes,

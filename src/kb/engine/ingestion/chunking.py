@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kb.engine.ingestion.fences import find_fences, is_inside
-from kb.engine.model import Passage, Section
+from kb.engine.ingestion.packing import join_tiny_sections
+from kb.engine.ingestion.sections import Section
+from kb.engine.ingestion.tables import split_rows
+from kb.engine.model import Passage
 
 TokenSpans = Callable[[str], list[tuple[int, int]]]
 
@@ -44,13 +47,28 @@ _ABBREVIATION_LENGTH = 8
 
 
 def split_into_passages(sections: Sequence[Section], token_spans: TokenSpans, *, max_tokens: int) -> list[Passage]:
-    """The sections' text as passages of at most `max_tokens` tokens, none blank, none in two sections."""
-    return [
-        Passage(text, section.heading, section.page_num)
-        for section in sections
-        for stretch in _stretches(section.text)
-        for text in _split(stretch, token_spans(stretch), max_tokens)
-    ]
+    """The sections' text as passages of at most `max_tokens` tokens, none blank, none on two pages.
+
+    None is in two sections either, unless very many are tiny (see `packing`).
+    """
+
+    def split_text(text: str, limit: int) -> Iterator[str]:
+        return (piece for stretch in _stretches(text) for piece in _split(stretch, token_spans(stretch), limit))
+
+    def split_section(section: Section) -> Iterator[Passage]:
+        if section.rows:
+            return split_rows(
+                section,
+                section.rows,
+                token_spans,
+                split_text,
+                max_tokens=max_tokens,
+                max_characters_per_token=MAX_CHARACTERS_PER_TOKEN,
+            )
+        return (Passage(text, section.heading, section.page_num) for text in split_text(section.text, max_tokens))
+
+    joined = join_tiny_sections(sections, max_tokens=max_tokens)
+    return [passage for section in joined for passage in split_section(section)]
 
 
 def _stretches(text: str) -> Iterator[str]:

@@ -4,12 +4,17 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-from kb.engine.ingestion.extraction.markdown import sections_of_markdown
-from kb.engine.ingestion.titles import derive_note_title
-from kb.engine.model import Section
+from kb.engine.ingestion.extraction.readers.markdown import sections_of_markdown
+from kb.engine.ingestion.sections import Section
+from kb.engine.ingestion.titles import shorten
+from kb.engine.words import WORD
+
+MAX_TITLE_CHARACTERS = 80
 
 # What some file system or shell would stumble over.
 UNSAFE_IN_FILENAMES = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]+')
+_HEADING_MARKS = re.compile(r"^#{1,6}\s+|\s+#+$")
+_LOOKED_AT_CHARACTERS = 1_000
 
 
 @dataclass(frozen=True)
@@ -34,3 +39,14 @@ def describe_note(text: str, given_title: str | None) -> NoteDescription:
 def sections_of_note(text: str) -> list[Section]:
     """Notes are read as Markdown; plain text is Markdown without headings."""
     return sections_of_markdown(text)
+
+
+def derive_note_title(text: str) -> str:
+    """The note's first line that has a word in it, or failing that its first line that is not blank."""
+    first = ""
+    for line in text.splitlines():
+        title = _HEADING_MARKS.sub("", line.strip()[:_LOOKED_AT_CHARACTERS])
+        first = first or title
+        if WORD.search(title):
+            return shorten(title, MAX_TITLE_CHARACTERS)
+    return shorten(first, MAX_TITLE_CHARACTERS)

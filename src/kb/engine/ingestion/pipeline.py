@@ -3,20 +3,22 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from kb.engine.errors import Unreadable
-from kb.engine.ingestion.extraction import extract
-from kb.engine.ingestion.indexing import Report, index_text
+from kb.engine.ingestion.extraction.reader_process import Limits
+from kb.engine.ingestion.extraction.sandbox import DEFAULT_LIMITS, Extraction, open_extraction
+from kb.engine.ingestion.indexing import index_text
 from kb.engine.ingestion.note_text import describe_note, sections_of_note
+from kb.engine.ingestion.progress import Course, Report
 from kb.engine.ingestion.titles import shorten
 from kb.engine.model import (
     Claim,
     Committed,
     FileSubmission,
+    IndexedText,
     NewDocument,
     NoteSubmission,
-    Progress,
-    Section,
     Submission,
 )
 from kb.engine.originals import Originals
@@ -32,39 +34,54 @@ class Pipeline:
     originals: Originals
     embedder: Embedder
     clock: Callable[[], datetime]
+    limits: Limits = DEFAULT_LIMITS
 
     def run(self, claim: Claim, submission: Submission, report: Report) -> Committed:
         """Do the whole job. Before the commit nothing of it can be seen; after it everything can."""
         document = describe(submission)
         committed = self.store.commit_duplicate(claim, document, now=self.clock())
         if committed is None:
-            committed = self._ingest(claim, document, submission, report)
+            committed = self._ingest(claim, document, submission, Course(report, document.filename))
         if committed.released_original is not None:
             self.originals.release([committed.released_original], self.store.is_original_in_use)
         return committed
 
-    def _ingest(self, claim: Claim, document: NewDocument, submission: Submission, report: Report) -> Committed:
-        report(Progress("Extracting text", 0, 2, f"Reading {document.filename}"))
-        document, sections = self._read(document, submission)
-        text = index_text(sections, document.title, self.embedder, report)
-        total = len(text.chunks)
-        if total == 0:
-            raise Unreadable("no_text_found", "There is no text in it that could be searched.")
-        report(Progress("Saving", 1 + total, 2 + total, f"Saving {total} chunks"))
+    def _ingest(self, claim: Claim, document: NewDocument, submission: Submission, course: Course) -> Committed:
+        if isinstance(submission, NoteSubmission):
+            parts = course.follow([sections_of_note(submission.text)], part_count=1, unit="")
+            text = index_text(parts, document.title, self.embedder, course.embed)
+        else:
+            document, text = self._read(document, submission, course)
+        if not text.chunks:
+            raise Unreadable(
+                "no_text_found",
+                "There is no text in it that could be searched. If its pages are pictures, recognise their text with "
+                "another program first, and add the result.",
+            )
+        course.save(len(text.chunks))
         return self.store.commit_document(claim, document, text, now=self.clock())
 
-    def _read(self, document: NewDocument, submission: Submission) -> tuple[NewDocument, list[Section]]:
-        """The text, and the document with what the text itself tells about it."""
-        if isinstance(submission, NoteSubmission):
-            return document, sections_of_note(submission.text)
-        extracted = extract(submission.format, self.originals.path_of(submission.original))
+    def _read(
+        self, document: NewDocument, submission: FileSubmission, course: Course
+    ) -> tuple[NewDocument, IndexedText]:
+        """The text, and the document with what the file itself tells about it."""
+        path = self.originals.path_of(submission.original)
+        with open_extraction(submission.format, path, watch=course.look_up, limits=self.limits) as extraction:
+            title = submission.title or shorten(extraction.title or submission.filename, MAX_TITLE_CHARACTERS)
+            parts = course.follow(extraction.parts(), part_count=extraction.part_count, unit=extraction.unit)
+            text = index_text(parts, title, self.embedder, course.embed)
         document = replace(
             document,
-            title=submission.title or shorten(extracted.title or submission.filename, MAX_TITLE_CHARACTERS),
-            metadata={**extracted.metadata, **submission.metadata},
-            processing_method=extracted.processing_method,
+            title=title,
+            metadata={**extraction.metadata, **describe_unread(extraction), **submission.metadata},
+            processing_method=extraction.processing_method,
         )
-        return document, extracted.sections
+        return document, text
+
+
+def describe_unread(extraction: Extraction) -> dict[str, Any]:
+    """What a document's metadata tells of the pages that could not be read, once all others are."""
+    return {f"unread_{extraction.unit}s": extraction.unread} if extraction.unread else {}
 
 
 def describe(submission: Submission) -> NewDocument:

@@ -9,17 +9,19 @@ its words, and must not keep all others from being found by their meaning.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 
 from kb.engine.errors import Damaged, DocumentNotFound, Unreadable, VersionConflict
-from kb.engine.ingestion.extraction import extract
-from kb.engine.ingestion.indexing import Report, index_text
+from kb.engine.ingestion.extraction.sandbox import open_extraction
+from kb.engine.ingestion.indexing import index_text
 from kb.engine.ingestion.note_text import describe_note, sections_of_note
-from kb.engine.ingestion.pipeline import Pipeline
-from kb.engine.model import Claim, DocumentDetail, DocumentId, IndexSource, Progress, Section
-from kb.engine.originals import Originals, is_whole
+from kb.engine.ingestion.pipeline import Pipeline, describe_unread
+from kb.engine.ingestion.progress import Report
+from kb.engine.ingestion.sections import Section
+from kb.engine.model import Claim, DocumentDetail, DocumentId, IndexSource, Progress
+from kb.engine.originals import is_whole
 from kb.engine.ports import Store
 
 log = logging.getLogger(__name__)
@@ -43,7 +45,7 @@ def reindex(pipeline: Pipeline, claim: Claim, source: IndexSource, report: Repor
             progress = Progress("Indexing anew", done, total + 1, f"Indexing document {done + 1} of {total}")
             report(progress)
             try:
-                _index_anew(pipeline, claim, source, document_id, partial(_report_again, report, progress))
+                _index_anew(pipeline, claim, source, document_id, partial(report, progress))
             except Unreadable as error:
                 log.warning("Document %d stays as it is: %s", document_id, error)
                 unreadable.add(document_id)
@@ -51,11 +53,6 @@ def reindex(pipeline: Pipeline, claim: Claim, source: IndexSource, report: Repor
             return
         # Whatever is left was added by a worker that still has the old model.
         source, after = IndexSource.CHUNKS, DocumentId(0)
-
-
-def _report_again(report: Report, progress: Progress, _: Progress) -> None:
-    """How far a single document is does not matter, but a cancellation does."""
-    report(progress)
 
 
 def _count_up_to(store: Store, document_id: DocumentId) -> int:
@@ -71,14 +68,17 @@ def _documents_to_index(store: Store, source: IndexSource, after: DocumentId) ->
         after = document_ids[-1]
 
 
-def _index_anew(pipeline: Pipeline, claim: Claim, source: IndexSource, document_id: DocumentId, report: Report) -> None:
-    """Raises `Unreadable` if there is nothing to make it from."""
+def _index_anew(
+    pipeline: Pipeline, claim: Claim, source: IndexSource, document_id: DocumentId, look_up: Callable[[], None]
+) -> None:
+    """Raises `Unreadable` if there is nothing to make it from. How far a single document is does not matter, but a
+    cancellation does: hence `look_up`."""
     while True:
         try:
             # Without its chunks: they may be what is damaged.
             detail = pipeline.store.read_document(document_id, chunk_limit=0)
-            sections = _read_sections(pipeline, detail, source)
-            text = index_text(sections, detail.document.title, pipeline.embedder, report)
+            parts = _read_parts(pipeline, detail, source, look_up)
+            text = index_text(parts, detail.document.title, pipeline.embedder, lambda embedded, known: look_up())
             if not text.chunks and detail.document.chunk_count:
                 raise Unreadable("no_text_found", "No text is found in it any more.")
             pipeline.store.replace_text(claim, document_id, text, expected_version=detail.document.version)
@@ -91,12 +91,14 @@ def _index_anew(pipeline: Pipeline, claim: Claim, source: IndexSource, document_
         return
 
 
-def _read_sections(pipeline: Pipeline, detail: DocumentDetail, source: IndexSource) -> list[Section]:
+def _read_parts(
+    pipeline: Pipeline, detail: DocumentDetail, source: IndexSource, look_up: Callable[[], None]
+) -> list[list[Section]]:
     """From what is asked for, or, if that cannot be read, from the other."""
     document_id = detail.document.id
     if source is IndexSource.ORIGINALS:
         try:
-            return _read_original(detail, pipeline.originals)
+            return _read_original(pipeline, detail, look_up)
         except Unreadable as error:
             log.warning("Document %d keeps its text: %s", document_id, error)
             return _read_chunks(pipeline.store, document_id)
@@ -104,27 +106,32 @@ def _read_sections(pipeline: Pipeline, detail: DocumentDetail, source: IndexSour
         return _read_chunks(pipeline.store, document_id)
     except Unreadable as error:
         log.warning("Document %d is read again: %s", document_id, error)
-        sections = _read_original(detail, pipeline.originals)
+        parts = _read_original(pipeline, detail, look_up)
         pipeline.store.mend_full_text()
-        return sections
+        return parts
 
 
-def _read_chunks(store: Store, document_id: DocumentId) -> list[Section]:
+def _read_chunks(store: Store, document_id: DocumentId) -> list[list[Section]]:
     try:
         chunks = store.read_document(document_id).chunks
     except Damaged as error:
         raise Unreadable("corrupt_file", "Its chunks are damaged.") from error
-    # Each is a section of its own: one that fits the model stays as it is, a longer one is split.
-    return [Section(chunk.text, chunk.heading, chunk.page_num) for chunk in chunks]
+    # Each is a part of its own: one that fits the model stays as it is, a longer one is split.
+    return [[Section(chunk.text, chunk.heading, chunk.page_num)] for chunk in chunks]
 
 
-def _read_original(detail: DocumentDetail, originals: Originals) -> list[Section]:
+def _read_original(pipeline: Pipeline, detail: DocumentDetail, look_up: Callable[[], None]) -> list[list[Section]]:
     """Raises `Unreadable` for what is missing or damaged: what was made of it when it was whole is better."""
     document, text = detail.document, detail.text
     if text is not None:
         if describe_note(text, document.title).content_hash != document.content_hash:
             raise Unreadable("corrupt_file", "The text of the note is damaged.")
-        return sections_of_note(text)
-    if document.original is None or not is_whole(originals.path_of(document.original), document.original):
+        return [sections_of_note(text)]
+    path = None if document.original is None else pipeline.originals.path_of(document.original)
+    if path is None or not is_whole(path, str(document.original)):
         raise Unreadable("corrupt_file", "Its original is missing or damaged.")
-    return extract(document.format, originals.path_of(document.original)).sections
+    with open_extraction(document.format, path, watch=look_up, limits=pipeline.limits) as extraction:
+        parts = list(extraction.parts())
+        if not describe_unread(extraction).items() <= document.metadata.items():
+            raise Unreadable("corrupt_file", "Less of it can be read than before.")
+        return parts

@@ -1,24 +1,4 @@
-"""Titles that nobody gave."""
-
-import re
-
-from kb.engine.words import WORD
-
-MAX_TITLE_CHARACTERS = 80
-
-_HEADING_MARKS = re.compile(r"^#{1,6}\s+|\s+#+$")
-_LOOKED_AT_CHARACTERS = 1_000
-
-
-def derive_note_title(text: str) -> str:
-    """The note's first line that has a word in it, or failing that its first line that is not blank."""
-    first = ""
-    for line in text.splitlines():
-        title = _HEADING_MARKS.sub("", line.strip()[:_LOOKED_AT_CHARACTERS])
-        first = first or title
-        if WORD.search(title):
-            return shorten(title, MAX_TITLE_CHARACTERS)
-    return shorten(first, MAX_TITLE_CHARACTERS)
+"""Titles and headings at a length that can be shown."""
 
 
 def shorten(text: str, limit: int) -> str:

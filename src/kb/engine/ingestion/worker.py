@@ -24,31 +24,23 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import copy_context
 from datetime import datetime, timedelta
 
 from kb.engine.caller import Caller, acting_for
 from kb.engine.errors import KbError, StorageFull, Unavailable, code_of
+from kb.engine.ingestion.heartbeat import LEASE, Heartbeat, Stopping
 from kb.engine.ingestion.pipeline import Pipeline
+from kb.engine.ingestion.progress import Report
 from kb.engine.ingestion.reindexing import reindex
-from kb.engine.model import Claim, JobError, Lane, Progress, ReindexSubmission
+from kb.engine.model import Claim, JobError, Lane, ReindexSubmission
 from kb.engine.ports import ClaimLost
 from kb.logs import log_context
 
 log = logging.getLogger(__name__)
 
-# A dead worker's job is taken over this long after its last heartbeat. It bears a machine that stalls.
-LEASE = timedelta(seconds=15)
-HEARTBEAT = timedelta(seconds=1)
 # The first retry comes soon, since most trouble passes; each later one waits four times as long.
 FIRST_RETRY = timedelta(seconds=1)
 WAIT_FOR_ROOM = timedelta(seconds=10)
-# How long a job may go on when the worker is told to stop. Most are done by then.
-FINISH_WITHIN_SECONDS = 5.0
-
-
-class Stopping(Exception):
-    """The worker has to stop, and the job would take longer than it can wait."""
 
 
 class Worker:
@@ -90,8 +82,9 @@ class Worker:
 
     def _attempt(self, claim: Claim) -> None:
         try:
-            with acting_for(Caller(claim.submitted_by, job_id=claim.job_id)), self._heartbeat(claim) as report:
-                self._run(claim, report)
+            caller = Caller(claim.submitted_by, job_id=claim.job_id)
+            with acting_for(caller), Heartbeat(self._store, claim, self._clock, self._stopping) as heartbeat:
+                self._run(claim, heartbeat.report)
         except ClaimLost as lost:
             log.info("%s", lost)
         except Stopping:
@@ -106,7 +99,7 @@ class Worker:
         except Exception as error:  # noqa: BLE001 - whatever a job does, the worker goes on to the next
             self._give_back(claim, error)
 
-    def _run(self, claim: Claim, report: Callable[[Progress], None]) -> None:
+    def _run(self, claim: Claim, report: Report) -> None:
         pipeline = self._pipeline
         if isinstance(claim.work, ReindexSubmission):
             reindex(pipeline, claim, claim.work.source, report)
@@ -130,48 +123,6 @@ class Worker:
             retry_at = None
         with _claim_may_be_lost(claim):
             self._store.fail_job(claim, reason, retry_at=retry_at, now=now)
-
-    @contextmanager
-    def _heartbeat(self, claim: Claim) -> Iterator[Callable[[Progress], None]]:
-        """Renew the claim, with the latest progress, every second while the block runs."""
-        done = threading.Event()
-        lost = threading.Event()
-        must_stop = threading.Event()
-        latest = Progress("Starting", 0, 1, "")
-
-        def beat() -> None:
-            seconds_of_grace = FINISH_WITHIN_SECONDS
-            while not done.wait(HEARTBEAT.total_seconds()):
-                try:
-                    self._store.renew_claim(claim, latest, lease_until=self._clock() + LEASE)
-                except ClaimLost:
-                    lost.set()
-                    return
-                except (Unavailable, StorageFull):
-                    log.warning("The claim on job %d could not be renewed; trying again.", claim.job_id)
-                if self._stopping.is_set():
-                    seconds_of_grace -= HEARTBEAT.total_seconds()
-                    if seconds_of_grace <= 0:
-                        must_stop.set()
-
-        def report(progress: Progress) -> None:
-            nonlocal latest
-            latest = progress
-            if lost.is_set():
-                raise ClaimLost(f"Job {claim.job_id} was cancelled or taken over.")
-            if must_stop.is_set():
-                raise Stopping
-
-        # The thread's lines in the log name the job as well.
-        thread = threading.Thread(
-            target=copy_context().run, args=(beat,), name=f"heartbeat-{claim.job_id}", daemon=True
-        )
-        thread.start()
-        try:
-            yield report
-        finally:
-            done.set()
-            thread.join()
 
 
 @contextmanager

@@ -26,7 +26,6 @@ from kb.engine.model.documents import (
     NoteContent,
     NoteRevision,
     Passage,
-    Section,
     Statistics,
     TagCount,
 )
@@ -120,7 +119,6 @@ __all__ = [
     "ReindexSubmission",
     "Scope",
     "Scrub",
-    "Section",
     "Statistics",
     "Submission",
     "TagCount",

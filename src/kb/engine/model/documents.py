@@ -64,15 +64,6 @@ class DocumentDetail:
 
 
 @dataclass(frozen=True)
-class Section:
-    """A stretch of extracted text that lies on one page, under one heading; cut into passages by its length."""
-
-    text: str
-    heading: str | None = None
-    page_num: int | None = None
-
-
-@dataclass(frozen=True)
 class Passage:
     """A stretch of a document's text that becomes one chunk."""
 

@@ -1,15 +1,28 @@
-"""What every reader of a format returns."""
+"""What every reader of a format returns.
 
+A reader is a module in `readers/` with a function `read(path) -> Extracted`. It runs in a process of its own
+(`child.py`) and may hang, crash or eat memory as it pleases. What it cannot read it tells by `Unreadable`; any
+other exception means a damaged file.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kb.engine.model import Section
+from kb.engine.ingestion.sections import Section
 
 
 @dataclass(frozen=True)
 class Extracted:
-    title: str | None
+    parts: Sequence[Sequence[Section]]
+    """The text in the pieces that it is read in: pages, slides, or all of it at once. A long document is best given
+    as a sequence that reads each part when it is asked for: then the first is searchable text before the last is
+    read, and one that cannot be read is skipped."""
+    title: str | None = None
     """From the document itself; None if it does not say."""
-    sections: list[Section]
     metadata: dict[str, Any] = field(default_factory=dict)
+    """Under the names that all formats share, as far as the document tells: `author`, `created`, `modified` (RFC 3339,
+    or a date alone), `subject`, `keywords`, `language`, `publisher`, `pages`, `slides`, `sheets`."""
+    unit: str = "page"
+    """What a part is, as in "Processing page 5 of 10"."""
     processing_method: str = "text_extraction"

@@ -1,0 +1,203 @@
+"""What it costs to make files searchable, against the least that anybody would have to do.
+
+    python -m bench.ingestion
+
+Text: our whole way (a child process that reads, splitting, embedding, one commit a document) against
+sentence-transformers at its default batch plus plain SQLite, which are given the finished chunks. PDF: our whole way
+against bare pypdfium2 plus our embedder, given the finished chunks. Both ways do each group of documents in turn, so
+that whatever else the machine does falls on both alike. Time is that of the processors, children included.
+
+sentence-transformers is no dependency of kb: without it only the PDFs are measured.
+"""
+
+import ast
+import resource
+import sqlite3
+import sysconfig
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pypdfium2
+from tests.pdf_files import make_text_pdf
+
+from kb.engine import documents
+from kb.engine.embedding import open_embedder
+from kb.engine.ingestion.indexing import in_context
+from kb.engine.ingestion.worker import Worker
+from kb.engine.model import DocumentQuery, FileSubmission, Lane, Passage, Vectors
+from kb.engine.wiring import Engine, EngineOptions, model_locations, open_engine
+from kb.settings import cache_dir
+
+GROUPS = 5
+CHARACTERS_A_PAGE = 3_000
+
+Embed = Callable[[list[str]], Vectors]
+
+
+@dataclass(frozen=True)
+class File:
+    name: str
+    format: str
+    content: bytes
+
+
+def main() -> None:
+    model_folder, graph_dir = model_locations(cache_dir(), None)
+    texts = list(read_texts())
+    measure_pdfs(texts, model_folder, graph_dir)
+    try:
+        from sentence_transformers import SentenceTransformer
+    except ImportError:
+        print("Text: pip install sentence-transformers torch==2.13.0, then run this again.")
+        return
+    model = SentenceTransformer(str(model_folder), device="cpu")
+    measure_texts(texts, model_folder, graph_dir, lambda chunks: model.encode(chunks, normalize_embeddings=True))
+
+
+def read_texts() -> Iterator[str]:
+    """What each module of the standard library says about itself, as one text a module."""
+    for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
+        try:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+        except (SyntaxError, UnicodeDecodeError):
+            continue
+        said = (
+            ast.get_docstring(node)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        )
+        text = "\n\n".join(filter(None, said))
+        if len(text) > CHARACTERS_A_PAGE:
+            yield text
+
+
+def measure_texts(texts: list[str], model_folder: Path, graph_dir: Path, embed: Embed) -> None:
+    ours = theirs = 0.0
+    chunk_count = 0
+    with open_base(model_folder, graph_dir) as engine, tempfile.TemporaryDirectory() as folder:
+        plain = open_plain_base(Path(folder) / "plain.sqlite")
+        for group in range(GROUPS):
+            files = [File(f"{n}.txt", "txt", text.encode()) for n, text in enumerate(texts) if n % GROUPS == group]
+            with counted() as spent:
+                ingest(engine, files)
+            ours += spent()
+            chunked = list(read_chunks(engine, len(files)))
+            with counted() as spent:
+                for chunks in chunked:
+                    write_plainly(plain, chunks, embed(chunks))
+            theirs += spent()
+            chunk_count += sum(map(len, chunked))
+    print(f"Text: {len(texts)} files, {chunk_count} chunks, {sum(map(len, texts)) / 1e6:.1f} million characters")
+    print(f"  kb, all of it                          {chunk_count / ours:7.1f} chunks a CPU second")
+    print(
+        f"  sentence-transformers + plain SQLite   {chunk_count / theirs:7.1f}    kb does {theirs / ours:.2f} x as many"
+    )
+
+
+def measure_pdfs(texts: list[str], model_folder: Path, graph_dir: Path) -> None:
+    ours = theirs = bare = 0.0
+    page_count = 0
+    embedder = open_embedder(model_folder, graph_dir, threads=1)
+    with open_base(model_folder, graph_dir) as engine:
+        for group in range(GROUPS):
+            pdfs = [make_text_pdf(cut_into_pages(text)) for n, text in enumerate(texts) if n % GROUPS == group]
+            with counted() as spent:
+                ingest(engine, [File(f"{n}.pdf", "pdf", content) for n, content in enumerate(pdfs)])
+            ours += spent()
+            chunked = list(read_chunks(engine, len(pdfs)))
+            with counted() as spent:
+                page_count += sum(map(read_barely, pdfs))
+            bare += spent()
+            with counted() as spent:
+                for chunks in chunked:
+                    embedder.embed_passages(chunks)
+            theirs += spent()
+    theirs += bare
+    print(f"PDF: {len(texts)} files, {page_count} pages")
+    print(f"  kb, all of it                  {page_count / ours:7.1f} pages a CPU second")
+    print(f"  bare pypdfium2 + embedding     {page_count / theirs:7.1f}    kb takes {ours / theirs:.2f} x as long")
+    print(f"  bare pypdfium2 alone           {page_count / bare:7.1f}")
+
+
+def cut_into_pages(text: str) -> list[str]:
+    return [text[start : start + CHARACTERS_A_PAGE] for start in range(0, len(text), CHARACTERS_A_PAGE)]
+
+
+def read_barely(content: bytes) -> int:
+    document = pypdfium2.PdfDocument(content)
+    for page in document:
+        page.get_textpage().get_text_bounded()
+    return len(document)
+
+
+@contextmanager
+def open_base(model_folder: Path, graph_dir: Path) -> Iterator[Engine]:
+    with tempfile.TemporaryDirectory() as folder:
+        options = EngineOptions(Path(folder), model_folder, graph_dir, max_file_bytes=1 << 30, threads=1)
+        with open_engine(options) as engine:
+            while not engine.embedder.is_ready:
+                threading.Event().wait(0.01)
+            yield engine
+
+
+def ingest(engine: Engine, files: Sequence[File]) -> None:
+    for file in files:
+        with engine.originals.receive() as incoming:
+            incoming.write(file.content)
+            submission = FileSubmission(incoming.finish(), file.name, file.format, len(file.content))
+            documents.submit_file(
+                engine.store,
+                engine.originals,
+                incoming,
+                submission,
+                idempotency_key=None,
+                max_queued=len(files),
+                now=engine.clock(),
+            )
+    worker = Worker(engine.pipeline, Lane.BULK, threading.Event())
+    while worker.work_once():
+        pass
+
+
+def read_chunks(engine: Engine, newest: int) -> Iterator[list[str]]:
+    """The texts that were embedded of each of the newest documents."""
+    for document in engine.store.list_documents(DocumentQuery(limit=newest)).rows:
+        chunks = engine.store.read_document(document.id).chunks
+        passages = (Passage(chunk.text, chunk.heading, chunk.page_num) for chunk in chunks)
+        yield [in_context(passage, document.title, engine.embedder) for passage in passages]
+
+
+def open_plain_base(path: Path) -> sqlite3.Connection:
+    base = sqlite3.connect(path)
+    base.executescript(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+        "CREATE TABLE chunks (id INTEGER PRIMARY KEY, text TEXT, vector BLOB);"
+        "CREATE VIRTUAL TABLE words USING fts5 (text, content = 'chunks', content_rowid = 'id', tokenize = 'porter');"
+    )
+    return base
+
+
+def write_plainly(base: sqlite3.Connection, chunks: list[str], vectors: Vectors) -> None:
+    with base:
+        for text, vector in zip(chunks, vectors, strict=True):
+            added = base.execute("INSERT INTO chunks (text, vector) VALUES (?, ?)", (text, memoryview(vector)))
+            base.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (added.lastrowid, text))
+
+
+@contextmanager
+def counted() -> Iterator[Callable[[], float]]:
+    before = _cpu_seconds()
+    yield lambda: _cpu_seconds() - before
+
+
+def _cpu_seconds() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""What a process that reads strangers' files may not do: outlive its parent, eat the machine, reach the network, start
+programs, or change a file.
+
+The limits hold on every Unix. On Linux the kernel also refuses the system calls for the rest: a parser that is taken
+over by the file it reads can then do nothing but send text to its parent.
+"""
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+
+from kb.engine.ingestion.extraction.system_calls import refuse_system_calls
+
+_PR_SET_PDEATHSIG = 1
+_LESS_URGENT_THAN_THE_PARENT = 5
+
+
+def confine(*, memory_bytes: int, cpu_seconds: int, parent: int) -> None:
+    """Give up all that reading does not need. Called before any parser is imported; nothing of it can be undone."""
+    os.nice(_LESS_URGENT_THAN_THE_PARENT)
+    _limit(resource.RLIMIT_AS, memory_bytes)
+    # At the hard limit it would be killed without a word of what for.
+    _limit(resource.RLIMIT_CPU, cpu_seconds, hard=cpu_seconds + 5)
+    _limit(resource.RLIMIT_FSIZE, 0)
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_NOFILE, 64)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        refuse_system_calls()
+    # It may have died before it could be followed.
+    if os.getppid() != parent:
+        sys.exit(1)
+
+
+def _limit(what: int, soft: int, hard: int | None = None) -> None:
+    _, most = resource.getrlimit(what)
+    if most == resource.RLIM_INFINITY:
+        most = max(soft, hard or 0)
+    resource.setrlimit(what, (min(soft, most), min(soft if hard is None else hard, most)))

@@ -1,0 +1,51 @@
+"""The formats that can be read: the module in `readers/` that reads each, and what its files are called.
+
+A new format is one such module and one line here; one that is not text is also told apart in `detection.py`.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Format:
+    name: str
+    reader: str
+    extensions: tuple[str, ...]
+
+
+# Programs, and what is written for programs to read.
+_CODE_EXTENSIONS = """
+    py pyi pyx js mjs cjs jsx ts mts cts tsx vue svelte java kt kts scala groovy gradle clj cljs
+    c h cc cpp cxx hh hpp hxx m mm cs fs vb go rs zig swift dart d pas f90 f95 asm s v sv vhd sol
+    rb php pl pm lua r jl hs ml mli ex exs erl elm lisp el scm tcl nim
+    sh bash zsh fish ps1 psm1 bat cmd awk sed sql
+    css scss sass less xml xsd xsl xslt yaml yml toml ini cfg conf properties env tf hcl nix
+    proto thrift graphql gql cmake mk dockerfile tex sty bib
+"""
+
+FORMATS = (
+    Format("pdf", "pdf", (".pdf",)),
+    Format("docx", "docx", (".docx", ".docm", ".dotx", ".dotm")),
+    Format("pptx", "pptx", (".pptx", ".pptm", ".potx", ".ppsx", ".ppsm")),
+    Format("xlsx", "xlsx", (".xlsx", ".xlsm", ".xltx", ".xltm")),
+    Format("odt", "odt", (".odt", ".ott")),
+    Format("epub", "epub", (".epub",)),
+    Format("rtf", "rtf", (".rtf",)),
+    Format("html", "html", (".html", ".htm", ".xhtml")),
+    Format("svg", "svg", (".svg",)),
+    Format("eml", "eml", (".eml",)),
+    Format("md", "markdown", (".md", ".markdown", ".mdx", ".rmd", ".qmd")),
+    Format("csv", "csv", (".csv", ".tsv")),
+    Format("json", "json", (".json", ".jsonl", ".ndjson", ".geojson", ".ipynb")),
+    Format("code", "code", tuple(f".{extension}" for extension in _CODE_EXTENSIONS.split())),
+    # A name that has no extension, or only begins with a dot, is README, Makefile, .env.
+    Format(
+        "txt", "plain_text", (".txt", ".text", ".log", ".rst", ".org", ".adoc", ".srt", ".vtt", ".diff", ".patch", "")
+    ),
+)
+READERS = {format.name: format.reader for format in FORMATS}
+BY_EXTENSION = {extension: format.name for format in FORMATS for extension in format.extensions}
+
+
+def supported_formats() -> list[str]:
+    return sorted(READERS)

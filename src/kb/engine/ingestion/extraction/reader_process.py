@@ -1,0 +1,143 @@
+"""A child that reads one file (`child.py`), as its parent sees it: something to be heard, and to be killed."""
+
+import fcntl
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kb.engine.errors import Unreadable
+
+# Whoever cancels a job waits two seconds at most.
+LOOK_UP_EVERY_SECONDS = 0.25
+# The child goes on reading until so much text is waiting to be embedded.
+PIPE_BYTES = 1024 * 1024
+DIE_WITHIN_SECONDS = 1.0
+
+# Nothing of the environment or the current folder matters to it: -I, -S. It imports what its parent imports.
+_COMMAND = (sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c")
+_PROGRAM = """
+import sys
+sys.path[:] = sys.argv[2:]
+from kb.engine.ingestion.extraction.child import main
+main(sys.argv[1])
+"""
+# Some parsers would start a thread for each core, and onnxruntime would report home.
+_ENVIRONMENT = {"OMP_NUM_THREADS": "1", "ORT_DISABLE_TELEMETRY": "1"}
+
+_ADVICE = "If it is an honest document, split it and add the pieces."
+TOO_SLOW = ("extraction_timeout", f"Reading the file takes longer than a document may. {_ADVICE}")
+TOO_MUCH = ("extraction_limit", f"The file holds more, or takes more memory to read, than a document may. {_ADVICE}")
+CRASHED = (
+    "corrupt_file",
+    "The file is damaged in such a way that it cannot be read safely. Open it in the program that it comes from, save "
+    "it again, and add that.",
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one document may take: far beyond what honest ones do, and little enough to be borne."""
+
+    memory_bytes: int = 1536 * 1024 * 1024
+    cpu_seconds: int = 600
+    seconds_a_part: float = 60
+    """Counted while its parent waits for it, not while it waits for its parent."""
+    parts: int = 20_000
+    characters: int = 100_000_000
+    """As many as the largest plain text may have that is accepted by default."""
+    line_bytes: int = 256 * 1024 * 1024
+
+
+class ReaderDied(Exception):
+    """It will say no more: it has crashed, used up what it may, or talks nonsense."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = Unreadable(code, message)
+
+
+class ReaderProcess:
+    def __init__(self, format: str, path: Path, *, first_part: int, watch: Callable[[], None], limits: Limits) -> None:
+        self._watch = watch
+        self._limits = limits
+        task = {
+            "format": format,
+            "path": str(path.absolute()),
+            "first_part": first_part,
+            "memory_bytes": limits.memory_bytes,
+            "cpu_seconds": limits.cpu_seconds,
+            "parent": os.getpid(),
+        }
+        self._process = subprocess.Popen(  # noqa: S603 - a module of our own
+            [*_COMMAND, _PROGRAM, json.dumps(task), *filter(None, sys.path)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            cwd="/",
+            env=_ENVIRONMENT,
+            start_new_session=True,
+        )
+        assert self._process.stdout is not None  # noqa: S101 - it was started with a pipe
+        self._pipe = self._process.stdout.fileno()
+        if sys.platform == "linux":
+            fcntl.fcntl(self._pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        self._poll = select.poll()
+        self._poll.register(self._pipe, select.POLLIN)
+        self._heard = bytearray()
+
+    def hear(self) -> dict[str, Any]:
+        """The next message; raises `ReaderDied` if there will be none, and what `watch` raises."""
+        give_up_at = time.monotonic() + self._limits.seconds_a_part
+        searched = 0
+        while (end := self._heard.find(b"\n", searched)) < 0:
+            searched = len(self._heard)
+            self._bound(searched)
+            if time.monotonic() > give_up_at:
+                raise ReaderDied(*TOO_SLOW)
+            self._hear_more()
+        self._bound(end)
+        line = bytes(self._heard[:end])
+        del self._heard[: end + 1]
+        try:
+            message: dict[str, Any] = json.loads(line)
+        except ValueError as error:
+            raise ReaderDied(*CRASHED) from error
+        return message
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+    def _bound(self, line_bytes: int) -> None:
+        if line_bytes > self._limits.line_bytes:
+            raise ReaderDied(*TOO_MUCH)
+
+    def _hear_more(self) -> None:
+        if not self._poll.poll(LOOK_UP_EVERY_SECONDS * 1000):
+            self._watch()
+            return
+        heard = os.read(self._pipe, PIPE_BYTES)
+        if not heard:
+            raise ReaderDied(*self._find_cause_of_death())
+        self._heard += heard
+
+    def _find_cause_of_death(self) -> tuple[str, str]:
+        try:
+            ended_with = self._process.wait(DIE_WITHIN_SECONDS)
+        except subprocess.TimeoutExpired:
+            return CRASHED
+        if ended_with == -signal.SIGXCPU:
+            return TOO_SLOW
+        # Libraries abort when they get no more memory; the system kills whoever takes too much of it.
+        return TOO_MUCH if ended_with in (-signal.SIGABRT, -signal.SIGKILL) else CRASHED

@@ -1,0 +1,126 @@
+"""Reading strangers' files without being harmed by them: each is read by a child process, and its text is all we take.
+
+The child is started for one document, confined before it imports any parser, and gone when the document is read, when
+it is given up, or when this process dies. It sends the text part by part, so a part that kills it is known: another
+child goes on behind it, and the document tells which parts are missing. What it sends is bounded here, since a child
+that was taken over by its file may send anything.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from kb.engine.errors import Unreadable
+from kb.engine.ingestion.extraction.reader_process import CRASHED, TOO_MUCH, Limits, ReaderDied, ReaderProcess
+from kb.engine.ingestion.sections import Rows, Section
+
+log = logging.getLogger(__name__)
+
+MAX_RESTARTS = 3
+DEFAULT_LIMITS = Limits()
+
+
+class Extraction:
+    """A document being read: what it is called and what it tells of itself at once, its text as `parts` goes on."""
+
+    def __init__(self, format: str, path: Path, watch: Callable[[], None], limits: Limits) -> None:
+        self._format = format
+        self._path = path
+        self._watch = watch
+        self._limits = limits
+        self._restarts = 0
+        self._reader = self._start(first_part=0)
+        try:
+            head = self._hear_head()
+            self.title: str | None = head["title"]
+            self.metadata: dict[str, Any] = head["metadata"]
+            self.unit: str = head["unit"]
+            self.processing_method: str = head["method"]
+            self.part_count: int = head["parts"]
+        except BaseException:
+            self.close()
+            raise
+        self.unread: list[int] = []
+        """Which parts, counted from 1, could not be read so far."""
+
+    def close(self) -> None:
+        self._reader.kill()
+
+    def parts(self) -> Iterator[list[Section]]:
+        """Each part's sections; none of one that is blank or cannot be read. Raises `Unreadable` if none can be."""
+        characters = 0
+        for number in range(1, self.part_count + 1):
+            try:
+                sections = self._hear_part()
+            except Unreadable as reason:
+                self.unread.append(number)
+                if len(self.unread) == self.part_count:
+                    raise
+                log.info("Part %d of a document cannot be read: %s", number, reason.message)
+                sections = []
+            except ReaderDied as death:
+                self.unread.append(number)
+                self._go_on_behind(number, death)
+                sections = []
+            characters += sum(len(section.text) for section in sections)
+            if characters > self._limits.characters:
+                raise Unreadable(*TOO_MUCH)
+            yield sections
+
+    def _start(self, first_part: int) -> ReaderProcess:
+        return ReaderProcess(self._format, self._path, first_part=first_part, watch=self._watch, limits=self._limits)
+
+    def _hear_head(self) -> dict[str, Any]:
+        try:
+            head = self._reader.hear()
+        except ReaderDied as death:
+            raise death.reason from death
+        if "error" in head:
+            raise _explain(head["error"])
+        if head["parts"] > self._limits.parts:
+            raise Unreadable(*TOO_MUCH)
+        return head
+
+    def _hear_part(self) -> list[Section]:
+        message = self._reader.hear()
+        if "unread" in message:
+            raise _explain(message["unread"])
+        try:
+            return [
+                Section(text, heading, page_num, None if numbers is None else Rows(header, tuple(numbers)))
+                for text, heading, page_num, header, numbers in message["sections"]
+            ]
+        except (LookupError, TypeError, ValueError) as error:
+            raise ReaderDied(*CRASHED) from error
+
+    def _go_on_behind(self, number: int, death: ReaderDied) -> None:
+        self._reader.kill()
+        if len(self.unread) == self.part_count or self._restarts == MAX_RESTARTS:
+            raise death.reason from death
+        log.warning("The reader of a document died at part %d: %s", number, death)
+        if number < self.part_count:
+            self._restarts += 1
+            self._reader = self._start(first_part=number)
+            self._hear_head()
+
+
+@contextmanager
+def open_extraction(
+    format: str, path: Path, *, watch: Callable[[], None], limits: Limits = DEFAULT_LIMITS
+) -> Iterator[Extraction]:
+    """Have the file read; raises `Unreadable` if it cannot be.
+
+    `watch` is called several times a second while there is nothing to do but wait. What it raises ends the reading.
+    """
+    extraction = Extraction(format, path, watch, limits)
+    try:
+        yield extraction
+    finally:
+        extraction.close()
+
+
+def _explain(told: dict[str, str]) -> Unreadable:
+    log.debug("Reading failed: %s", told["trace"])
+    return Unreadable(told["code"], told["message"])

@@ -1,0 +1,232 @@
+"""What a reader does to its process stays in its process."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from tests.reading import read_file
+
+from kb.engine.errors import Unreadable
+from kb.engine.ingestion.extraction.reader_process import Limits
+from kb.engine.ingestion.extraction.sandbox import DEFAULT_LIMITS, Extraction, open_extraction
+
+# More than the pipe holds, so that the reader is still at work when its first part is here.
+MANY_PARTS = 16
+
+
+@pytest.fixture(scope="module")
+def long_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("texts") / "long.txt"
+    paragraphs = (f"Paragraph {number}. " + "word " * 100 for number in range(MANY_PARTS * 1_000))
+    path.write_text("\n\n".join(paragraphs))
+    return path
+
+
+def nothing() -> None:
+    pass
+
+
+def find_readers() -> list[psutil.Process]:
+    return [child for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE]
+
+
+@pytest.fixture(autouse=True)
+def no_reader_is_left() -> Iterator[None]:
+    yield
+    assert find_readers() == []
+
+
+def read_on(extraction: Extraction, *, disturb: signal.Signals, times: int) -> list[int]:
+    """The lengths of all parts, when the reader gets the signal after each of the first parts that it sends."""
+    lengths = []
+    for sections in extraction.parts():
+        lengths.append(sum(len(section.text) for section in sections))
+        if len(lengths) <= times:
+            (reader,) = find_readers()
+            reader.send_signal(disturb)
+    return lengths
+
+
+@pytest.mark.parametrize("disturb", [signal.SIGKILL, signal.SIGSEGV, signal.SIGSTOP])
+def test_a_part_that_kills_or_stops_the_reader_is_skipped_and_named(long_text: Path, disturb: signal.Signals) -> None:
+    """I5"""
+    limits = Limits(seconds_a_part=1)
+
+    with open_extraction("txt", long_text, watch=nothing, limits=limits) as extraction:
+        lengths = read_on(extraction, disturb=disturb, times=1)
+
+        assert len(lengths) == extraction.part_count >= MANY_PARTS
+        (unread,) = extraction.unread
+        assert [number for number, length in enumerate(lengths, start=1) if length == 0] == [unread]
+
+
+def test_a_reader_that_dies_again_and_again_is_given_up(long_text: Path) -> None:
+    """I5"""
+    with (
+        open_extraction("txt", long_text, watch=nothing) as extraction,
+        pytest.raises(Unreadable) as refused,
+    ):
+        read_on(extraction, disturb=signal.SIGKILL, times=MANY_PARTS)
+
+    assert refused.value.reason == "extraction_limit"
+    assert len(extraction.unread) == 4
+
+
+def test_whoever_cancels_does_not_wait_for_a_reader_that_hangs(long_text: Path) -> None:
+    """I4"""
+
+    class Cancelled(Exception):
+        pass
+
+    reader: psutil.Process | None = None
+
+    def watch() -> None:
+        if reader is not None:
+            raise Cancelled
+
+    with open_extraction("txt", long_text, watch=watch) as extraction:
+        parts = extraction.parts()
+        next(parts)
+        (reader,) = find_readers()
+        reader.suspend()
+        suspended_at = time.monotonic()
+
+        with pytest.raises(Cancelled):
+            list(parts)
+
+    assert time.monotonic() < suspended_at + 2
+    assert not reader.is_running()
+
+
+def test_a_reader_dies_with_its_parent(long_text: Path) -> None:
+    """I5"""
+    program = (
+        "import sys, time\n"
+        "from pathlib import Path\n"
+        "from kb.engine.ingestion.extraction.sandbox import open_extraction\n"
+        "with open_extraction('txt', Path(sys.argv[1]), watch=lambda: None) as extraction:\n"
+        "    print('reading', flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    parent = subprocess.Popen([sys.executable, "-c", program, str(long_text)], stdout=subprocess.PIPE, env=environment)
+    with parent:
+        assert parent.stdout is not None
+        parent.stdout.readline()
+        (reader,) = psutil.Process(parent.pid).children()
+        # It can neither notice that nobody listens any more nor end by itself.
+        reader.suspend()
+
+        parent.kill()
+
+    gone, alive = psutil.wait_procs([reader], timeout=5)
+    assert (gone, alive) == ([reader], [])
+
+
+@pytest.mark.parametrize(
+    ("limits", "code"),
+    [
+        (Limits(memory_bytes=30 * 1024 * 1024), "extraction_limit"),
+        (Limits(characters=1_000_000), "extraction_limit"),
+        (Limits(parts=3), "extraction_limit"),
+        (Limits(line_bytes=1_000), "extraction_limit"),
+        (Limits(seconds_a_part=0.0), "extraction_timeout"),
+    ],
+)
+def test_what_takes_more_than_a_document_may_is_refused(long_text: Path, limits: Limits, code: str) -> None:
+    """I5"""
+    with pytest.raises(Unreadable) as refused:
+        read_file(long_text, limits)
+
+    assert refused.value.reason == code
+
+
+def test_a_reader_that_computes_without_end_is_ended(tmp_path: Path) -> None:
+    """I5"""
+    endless = tmp_path / "endless.txt"
+    # Each of these is taken apart and put together again.
+    endless.write_text("e\u0301\u0323" * 20_000_000)
+
+    with pytest.raises(Unreadable) as refused:
+        read_file(endless, Limits(cpu_seconds=1))
+
+    assert refused.value.reason == "extraction_timeout"
+
+
+def test_a_file_that_vanished_is_a_failure_of_its_own(tmp_path: Path) -> None:
+    with pytest.raises(Unreadable), open_extraction("txt", tmp_path / "missing.txt", watch=nothing):
+        pass
+
+
+CONFINED = """
+import sys
+sys.path[:] = sys.argv[2:]
+import os
+from kb.engine.ingestion.extraction.confinement import confine
+confine(memory_bytes=1 << 30, cpu_seconds=5, parent=os.getppid())
+import socket, subprocess
+try:
+    exec(sys.argv[1])
+except OSError as error:
+    sys.exit(error.errno)
+"""
+
+
+def run_confined(attempt: str, folder: Path) -> int:
+    command = [sys.executable, "-I", "-S", "-B", "-c", CONFINED, attempt, *filter(None, sys.path)]
+    return subprocess.run(command, cwd=folder, check=False).returncode
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux refuses system calls")
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "socket.socket(socket.AF_INET)",
+        "socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)",
+        "socket.socket(socket.AF_UNIX)",
+        "socket.socketpair()",
+        "os.fork()",
+        "os.posix_spawn('/bin/true', ['true'], {})",
+        "subprocess.run(['/bin/true'])",
+        "os.execv('/bin/true', ['true'])",
+        "os.kill(os.getppid(), 0)",
+        "open('new', 'w')",
+        "open('there', 'a')",
+        "open('there', 'r+')",
+        "os.open('there', os.O_RDONLY | os.O_TRUNC)",
+        "os.remove('there')",
+        "os.rename('there', 'elsewhere')",
+        "os.truncate('there', 0)",
+        "os.chmod('there', 0)",
+        "os.link('there', 'link')",
+        "os.symlink('there', 'link')",
+        "os.mkdir('folder')",
+        "os.mkfifo('pipe')",
+    ],
+)
+def test_a_reader_can_reach_nothing_and_change_nothing(tmp_path: Path, attempt: str) -> None:
+    """I5"""
+    (tmp_path / "there").write_text("as it was")
+
+    refused_with = run_confined(attempt, tmp_path)
+
+    assert refused_with == 1, "EPERM"
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("there", "as it was")]
+
+
+def test_a_reader_can_read_and_use_threads(tmp_path: Path) -> None:
+    (tmp_path / "there").write_text("as it was")
+    attempt = "open('there').read(); import threading; t = threading.Thread(target=str); t.start(); t.join()"
+
+    assert run_confined(attempt, tmp_path) == 0
+
+
+def test_the_limits_of_every_document_are_generous() -> None:
+    """The largest text that is accepted by default can be read."""
+    assert DEFAULT_LIMITS.characters >= 100_000_000 > DEFAULT_LIMITS.parts

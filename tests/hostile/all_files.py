@@ -1,0 +1,39 @@
+"""Which hostile files are read: a selection within `make test`, all of them when all faults are asked for."""
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+
+from tests.faults.amounts import IS_FULL
+from tests.hostile.archives import hostile_archives
+from tests.hostile.damage import damaged_samples, misnamed_samples
+from tests.hostile.hostile_file import HostileFile
+from tests.hostile.markup import hostile_markup
+from tests.hostile.pdfs import hostile_pdfs
+from tests.hostile.texts import hostile_texts
+
+GENERATED: dict[str, Callable[[], Iterable[HostileFile]]] = {
+    "archives": hostile_archives,
+    "markup": hostile_markup,
+    "PDFs": hostile_pdfs,
+    "texts": hostile_texts,
+}
+FROM_SAMPLES: dict[str, Callable[[], Iterable[HostileFile]]] = {
+    "damaged samples": damaged_samples,
+    "misnamed samples": misnamed_samples,
+}
+
+
+def choose_generated(kind: str) -> list[HostileFile]:
+    return [file for file in GENERATED[kind]() if IS_FULL or not file.is_slow]
+
+
+def choose_from_samples(kind: str, *, at_most: int) -> list[HostileFile]:
+    """Spread evenly over samples and kinds of damage."""
+    files = list(FROM_SAMPLES[kind]())
+    return files if IS_FULL else spread(files, at_most)
+
+
+def spread(files: list[HostileFile], at_most: int) -> list[HostileFile]:
+    # A step that shares no factor with the ways in which each sample is damaged meets all of them in turn.
+    step = max(1, len(files) // at_most) | 1
+    return list(islice(files, 0, None, step))

@@ -1,0 +1,3 @@
+from tests.faults.conftest import strace, tell
+
+__all__ = ["strace", "tell"]

@@ -1,0 +1,63 @@
+"""How the reading of hostile files ended, many of them at once."""
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.hostile.hostile_file import NO_TEXT, READ, TIMEOUT, HostileFile
+from tests.reading import ReadDocument, read_file
+
+from kb.engine.errors import Unreadable, UnsupportedFormat, code_of
+from kb.engine.ingestion.extraction.reader_process import Limits
+
+AT_ONCE = 2
+PATIENT = Limits()
+# One that may run out of time is not waited for as long as an honest one is.
+IMPATIENT = Limits(seconds_a_part=10)
+
+
+@dataclass(frozen=True)
+class Ending:
+    file: HostileFile
+    code: str
+    seconds: float
+    document: ReadDocument | None = None
+
+    @property
+    def is_right(self) -> bool:
+        return self.code in self.file.ends
+
+    def __str__(self) -> str:
+        return f"{self.file.filename}: {self.code} after {self.seconds:.1f} s, not {'/'.join(sorted(self.file.ends))}"
+
+
+def read_all(files: Iterable[HostileFile]) -> list[Ending]:
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        return list(threads.map(read_hostile, files))
+
+
+def read_hostile(file: HostileFile) -> Ending:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / file.filename
+        path.write_bytes(file.make())
+        started_at = time.monotonic()
+        try:
+            document = read_file(path, IMPATIENT if TIMEOUT in file.ends else PATIENT)
+        except (Unreadable, UnsupportedFormat) as error:
+            return Ending(file, code_of(error), time.monotonic() - started_at)
+        code = READ if document.text.strip() else NO_TEXT
+        return Ending(file, code, time.monotonic() - started_at, document)
+
+
+def wrong(endings: Iterable[Ending]) -> list[str]:
+    return [str(ending) for ending in endings if not ending.is_right]
+
+
+def count(endings: Iterable[Ending]) -> str:
+    counted = Counter(ending.code for ending in endings)
+    ended = ", ".join(f"{number} {code}" for code, number in counted.most_common())
+    return f"{counted.total()} files: {ended}"

@@ -1,0 +1,204 @@
+"""An engine that is given hostile files goes on as if nothing had been."""
+
+import os
+import signal
+import statistics
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+from tests.engine_program import EngineProgram
+from tests.faults.amounts import IS_FULL, Tell
+from tests.hostile.all_files import FROM_SAMPLES, GENERATED, spread
+from tests.hostile.hostile_file import LIMIT, READ, TIMEOUT, HostileFile
+from tests.hostile.markup import FOREIGN_FILE
+from tests.hostile.pdfs import endless_pdf
+from tests.hostile.watching import (
+    calls_of_readers,
+    find_changes,
+    find_readers,
+    find_worker,
+    megabytes,
+    traced,
+    wait_for,
+    watching,
+)
+
+KNOWN_WORD = "zymurgy"
+# A longer text that is read would only have the embedding measured.
+SHORT_BYTES = 20_000
+MAY_GROW_MEGABYTES = 30
+# The machine may be busy with other tests.
+SEARCH_WITHIN_SECONDS = 5.0
+JOB_WITHIN_SECONDS = 120
+FINISHED = ("completed", "failed", "cancelled")
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory, model_folder: Path, cache_dir: Path) -> Iterator[EngineProgram]:
+    """With a home and a folder for temporary files of its own, so that what is left there can be seen."""
+    folder = tmp_path_factory.mktemp("hostile")
+    homes = {"HOME": folder / "home", "TMPDIR": folder / "temporary"}
+    for home in homes.values():
+        home.mkdir()
+    settings = {name: str(home) for name, home in homes.items()} | {"XDG_CACHE_HOME": str(cache_dir.parent)}
+    program = EngineProgram(folder, settings)
+    program.start()
+    # The MCP server makes a folder for its own uploads when it starts.
+    wait_for(lambda: is_up(program.mcp_url), "the MCP server is up")
+    yield program
+    program.stop()
+
+
+def is_up(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/health", trust_env=False).is_success
+    except httpx.TransportError:
+        return False
+
+
+@pytest.fixture
+def http(engine: EngineProgram) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=f"{engine.url}/api/v1", trust_env=False, timeout=60) as client:
+        yield client
+
+
+def choose_files() -> list[HostileFile]:
+    """Those that end soon: bombs, locked and broken files, and short ones."""
+    chosen: list[HostileFile] = []
+    for list_files in (GENERATED | FROM_SAMPLES).values():
+        files = [file for file in list_files() if not file.is_slow and _ends_soon(file)]
+        chosen += files if IS_FULL and list_files in GENERATED.values() else spread(files, 8)
+    return chosen
+
+
+def _ends_soon(file: HostileFile) -> bool:
+    return READ not in file.ends or len(file.make()) <= SHORT_BYTES
+
+
+def submit(http: httpx.Client, filename: str, content: bytes) -> dict[str, Any]:
+    """The job; or, of a file that is refused at once, one that failed with the code."""
+    answer = http.post("/jobs", files={"file": (filename, content)})
+    body: dict[str, Any] = answer.json()
+    if answer.status_code == httpx.codes.ACCEPTED:
+        return body
+    assert answer.status_code in (415, 422), answer.text
+    return {"status": "failed", "error": {"code": body["code"], "message": body["detail"]}}
+
+
+def wait_until_finished(http: httpx.Client, job: dict[str, Any]) -> dict[str, Any]:
+    def is_finished() -> bool:
+        if job["status"] not in FINISHED:
+            job.update(http.get(f"/jobs/{job['id']}").json())
+        return job["status"] in FINISHED
+
+    wait_for(is_finished, f"job {job} is finished", JOB_WITHIN_SECONDS)
+    return job
+
+
+def code_of(job: dict[str, Any]) -> str:
+    return READ if job["status"] == "completed" else str(job["error"]["code"])
+
+
+def list_outside(engine: EngineProgram) -> set[Path]:
+    """Whatever lies about the engine, less its data directory."""
+    places = [engine.data_dir.parent / "home", engine.data_dir.parent / "temporary"]
+    return {path for place in places for path in place.rglob("*")} | set(Path.cwd().iterdir())
+
+
+def add_known_document(http: httpx.Client) -> None:
+    job = submit(http, "known.txt", f"The word is {KNOWN_WORD}.".encode())
+    assert code_of(wait_until_finished(http, job)) == READ
+
+
+@pytest.mark.usefixtures("strace")
+def test_hostile_files_fail_one_by_one_and_nothing_else_does(
+    engine: EngineProgram, http: httpx.Client, tmp_path: Path, tell: Tell
+) -> None:
+    """I5, E2: right codes, searches answered, memory flat, nothing written elsewhere, no network, no process left."""
+    add_known_document(http)
+    worker, log = find_worker(engine), tmp_path / "calls"
+    outside, before, wbefore = list_outside(engine), megabytes(psutil.Process(engine.process.pid)), megabytes(worker)
+
+    with watching(engine, KNOWN_WORD) as watched, traced(worker, log):
+        files = choose_files()
+        jobs = [submit(http, file.filename, file.make()) for file in files]
+        ends = [code_of(wait_until_finished(http, job)) for job in jobs]
+
+    assert [(file.filename, end) for file, end in zip(files, ends, strict=True) if end not in file.ends] == []
+    assert watched.refused == []
+    assert max(watched.waits) < SEARCH_WITHIN_SECONDS
+    assert megabytes(psutil.Process(engine.process.pid)) < before + MAY_GROW_MEGABYTES
+    wait_for(lambda: find_readers(worker) == [], "no reader is left")
+    assert all(child.status() != psutil.STATUS_ZOMBIE for child in worker.children())
+    assert list_outside(engine) == outside
+    assert_calls_are_harmless(log.read_text(), engine.data_dir)
+    assert http.get("/integrity").json()["problems"] == []
+    tell(f"worker {wbefore} {megabytes(worker)}")
+    tell(
+        f"{len(files)} hostile files in an engine: {dict(Counter(ends))}; {len(watched.waits)} searches meanwhile "
+        f"({statistics.median(watched.waits):.3f} s median, {max(watched.waits):.2f} s longest); the engine's memory "
+        f"{before:.0f} MB before, {watched.most_megabytes:.0f} MB at most"
+    )
+
+
+def assert_calls_are_harmless(log: str, data_dir: Path) -> None:
+    of_readers = calls_of_readers(log)
+    assert "openat(" in of_readers
+    assert find_changes(of_readers) == set()
+    assert [path for path in find_changes(log) - {os.devnull} if not Path(path).is_relative_to(data_dir)] == []
+    assert "AF_INET" not in log
+    assert FOREIGN_FILE not in log
+
+
+# One that is stopped is given as long as an honest one.
+@pytest.mark.parametrize(("name", "code"), [("SIGKILL", LIMIT)] + [("SIGSTOP", TIMEOUT)] * IS_FULL)
+def test_a_reader_that_is_disturbed_fails_its_job_alone(
+    engine: EngineProgram, http: httpx.Client, name: str, code: str
+) -> None:
+    """I5"""
+    job = submit(http, "endless.pdf", endless_pdf())
+    worker = find_worker(engine)
+    wait_for(lambda: find_readers(worker) != [], "it is being read")
+
+    find_readers(worker)[0].send_signal(signal.Signals[name])
+
+    assert code_of(wait_until_finished(http, job)) == code
+    wait_for(lambda: find_readers(worker) == [], "no reader is left")
+    add_known_document(http)
+    assert find_worker(engine) == worker
+
+
+def test_a_reader_dies_with_the_worker_that_started_it(engine: EngineProgram, http: httpx.Client) -> None:
+    """I5, E24"""
+    job = submit(http, "endless.pdf", endless_pdf())
+    worker = find_worker(engine)
+    wait_for(lambda: find_readers(worker) != [], "it is being read")
+    (reader,) = find_readers(worker)
+
+    worker.kill()
+
+    wait_for(lambda: is_gone(reader), "the reader is gone")
+    http.post(f"/jobs/{job['id']}/cancel")
+
+
+def is_gone(process: psutil.Process) -> bool:
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+@pytest.mark.parametrize("filename", ["a" * 4_000 + ".txt", "ä" * 2_000 + ".txt", "../" * 1_000 + "up.txt"])
+def test_a_name_cannot_do_what_its_content_cannot(engine: EngineProgram, http: httpx.Client, filename: str) -> None:
+    """I5, E4"""
+    outside = list_outside(engine)
+
+    job = wait_until_finished(http, submit(http, filename, b"word"))
+
+    assert code_of(job) in {READ, "invalid_request", "unsupported_format"}
+    assert list_outside(engine) == outside

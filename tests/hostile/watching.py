@@ -1,0 +1,121 @@
+"""An engine watched while strangers' files are read: its searches, its memory, its processes, and what they ask of the
+system."""
+
+import contextlib
+import re
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import psutil
+from tests.engine_program import EngineProgram
+
+WORKER = "kb.engine.processes.worker_process"
+READER = "kb.engine.ingestion.extraction.child"
+WAIT_SECONDS = 30
+_TRACED = "%network,open,openat,creat,mkdir,mkdirat,link,linkat,symlink,symlinkat,rename,renameat,renameat2,execve"
+_CHANGES = re.compile(r"O_WRONLY|O_RDWR|O_CREAT| (?:creat|mkdir|link|symlink|rename)(?:at|at2)?\(")
+_QUOTED = re.compile(r'"([^"]*)"')
+_MEGABYTE = 1024 * 1024
+
+
+def wait_for(condition: Callable[[], bool], what: str, seconds: float = WAIT_SECONDS) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"Not within {seconds} s: {what}"
+        time.sleep(0.02)
+
+
+def find_worker(engine: EngineProgram) -> psutil.Process:
+    return next(child for child in psutil.Process(engine.process.pid).children() if _runs(child, WORKER))
+
+
+def find_readers(worker: psutil.Process) -> list[psutil.Process]:
+    return [child for child in worker.children(recursive=True) if _runs(child, READER)]
+
+
+def _runs(process: psutil.Process, module: str) -> bool:
+    try:
+        return any(module in argument for argument in process.cmdline())
+    except psutil.NoSuchProcess:
+        return False
+
+
+def megabytes(process: psutil.Process) -> float:
+    return float(process.memory_info().rss) / _MEGABYTE
+
+
+@dataclass
+class Watched:
+    waits: list[float] = field(default_factory=list)
+    """Of each search, in seconds."""
+    refused: list[str] = field(default_factory=list)
+    most_megabytes: float = 0
+    """Of the engine's own process."""
+
+
+@contextlib.contextmanager
+def watching(engine: EngineProgram, word: str) -> Iterator[Watched]:
+    """Search for `word`, which one document holds, without a pause."""
+    watched, done = Watched(), threading.Event()
+    process = psutil.Process(engine.process.pid)
+
+    def watch() -> None:
+        with httpx.Client(base_url=engine.url, trust_env=False, timeout=WAIT_SECONDS) as http:
+            while not done.is_set():
+                asked_at = time.monotonic()
+                answer = http.post("/api/v1/search", json={"query": word})
+                watched.waits.append(time.monotonic() - asked_at)
+                if not (answer.is_success and word in answer.text):
+                    watched.refused.append(f"{answer.status_code} {answer.text}")
+                watched.most_megabytes = max(watched.most_megabytes, megabytes(process))
+                # The worker has the same two cores to read with.
+                done.wait(0.05)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield watched
+    finally:
+        done.set()
+        thread.join()
+
+
+@contextlib.contextmanager
+def traced(process: psutil.Process, log: Path) -> Iterator[None]:
+    """Write down what the process and its children ask of the system, as far as it concerns network and files."""
+    with subprocess.Popen(
+        ["strace", "-f", "-p", str(process.pid), "-o", str(log), "-e", f"trace={_TRACED}", "-s", "4096"],
+        stderr=subprocess.DEVNULL,
+    ) as strace:
+        wait_for(lambda: _is_traced(process), "the worker is traced")
+        try:
+            yield
+        finally:
+            strace.terminate()
+
+
+def _is_traced(process: psutil.Process) -> bool:
+    statuses = Path(f"/proc/{process.pid}/task").glob("*/status")
+    return all("TracerPid:\t0\n" not in status.read_text() for status in statuses)
+
+
+def find_changes(log: str) -> set[str]:
+    """Every path that was to be written, made or renamed. An unnamed file, as SQLite takes for a long statement, has
+    none."""
+    changed: set[str] = set()
+    for line in log.splitlines():
+        if _CHANGES.search(line) and "O_TMPFILE" not in line:
+            changed.update(_QUOTED.findall(line))
+    return changed
+
+
+def calls_of_readers(log: str) -> str:
+    """The lines of the processes that were started meanwhile, less the start itself."""
+    lines = log.splitlines()
+    readers = {line.partition(" ")[0] for line in lines if "execve(" in line}
+    return "\n".join(line for line in lines if line.partition(" ")[0] in readers and "execve(" not in line)

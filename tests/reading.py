@@ -1,0 +1,41 @@
+"""Reading a file as the engine does: its format by its content, its text by a child process."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kb.engine.ingestion.extraction.detection import detect_format
+from kb.engine.ingestion.extraction.reader_process import Limits
+from kb.engine.ingestion.extraction.sandbox import DEFAULT_LIMITS, open_extraction
+from kb.engine.ingestion.sections import Section
+
+SAMPLES = Path(__file__).parent / "samples"
+
+
+@dataclass(frozen=True)
+class ReadDocument:
+    format: str
+    title: str | None
+    metadata: dict[str, Any]
+    parts: list[list[Section]]
+    unread: list[int]
+
+    @property
+    def sections(self) -> list[Section]:
+        return [section for part in self.parts for section in part]
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(section.text for section in self.sections)
+
+
+def read_sample(name: str) -> ReadDocument:
+    return read_file(SAMPLES / name)
+
+
+def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> ReadDocument:
+    """Raises what the engine would: `UnsupportedFormat` at once, `Unreadable` when it is read."""
+    format = detect_format(path.name, path)
+    with open_extraction(format, path, watch=lambda: None, limits=limits) as extraction:
+        parts = list(extraction.parts())
+        return ReadDocument(format, extraction.title, extraction.metadata, parts, extraction.unread)
