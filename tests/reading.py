@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from kb.engine.ingestion.extraction.detection import detect_format
+from kb.engine.ingestion.extraction.extracted import Extracted
 from kb.engine.ingestion.extraction.reader_process import Limits
 from kb.engine.ingestion.extraction.sandbox import DEFAULT_LIMITS, open_extraction
 from kb.engine.ingestion.sections import Section
@@ -39,3 +40,8 @@ def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> ReadDocument:
     with open_extraction(format, path, watch=lambda: None, limits=limits) as extraction:
         parts = list(extraction.parts())
         return ReadDocument(format, extraction.title, extraction.metadata, parts, extraction.unread)
+
+
+def list_parts(extracted: Extracted) -> list[list[Section]]:
+    """All that a reader reads, when it is called without a child."""
+    return [list(extracted.parts[index]) for index in range(len(extracted.parts))]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.reading import SAMPLES, read_file, read_sample
 
 from kb.engine.errors import Unreadable
-from kb.engine.ingestion.extraction.readers.code import sections_of_code
-from kb.engine.ingestion.extraction.readers.plain_text import PART_CHARACTERS
+from kb.engine.ingestion.extraction.readers.text.code import sections_of_code
+from kb.engine.ingestion.extraction.readers.text.plain_text import PART_CHARACTERS
 
 CODE = SAMPLES / "code"
 

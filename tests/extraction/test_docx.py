@@ -9,8 +9,8 @@ import pytest
 from tests.reading import SAMPLES, ReadDocument, read_file, read_sample
 
 from kb.engine.errors import Unreadable
-from kb.engine.ingestion.extraction.readers.docx_styles import Lists, ParagraphStyle
-from kb.engine.ingestion.extraction.readers.xml_trees import parse_xml
+from kb.engine.ingestion.extraction.readers.office.docx_styles import Lists, ParagraphStyle
+from kb.engine.ingestion.extraction.readers.shared.xml_trees import parse_xml
 
 DOCUMENT = "word/document.xml"
 

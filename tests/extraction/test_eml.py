@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.reading import ReadDocument, read_file, read_sample
 
 from kb.engine.errors import Unreadable
-from kb.engine.ingestion.extraction.readers.mail_headers import decode_words
+from kb.engine.ingestion.extraction.readers.mail.headers import decode_words
 
 HEAD = b"From: a@light.example\nMessage-ID: <1@light.example>\nMIME-Version: 1.0\n"
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reading import ReadDocument, read_file, read_sample
 
-from kb.engine.ingestion.extraction.readers.html_pages import read_html
+from kb.engine.ingestion.extraction.readers.web.html_pages import read_html
 
 DEEPER_THAN_THE_PARSER_GOES = 2_100
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.reading import read_file, read_sample
+from tests.reading import list_parts, read_file, read_sample
 
-from kb.engine.ingestion.extraction.readers import json as json_reader
+from kb.engine.ingestion.extraction.readers.tables import json as json_reader
 from kb.engine.ingestion.sections import Rows, Section
 
 
@@ -182,7 +182,7 @@ def test_no_value_of_any_document_is_lost(tmp_path: Path, value: Any) -> None:
     path = tmp_path / "any.json"
     path.write_text(json.dumps(value))
 
-    sections = [section for part in json_reader.read(path).parts for section in part]
+    sections = [section for part in list_parts(json_reader.read(path)) for section in part]
 
     text = "\n".join(section.text for section in sections)
     assert {letter: text.count(letter) for letter in "PQ"} == count_letters(value)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.engine.ingestion.extraction.readers.outline import MAX_LEVEL, Outline, render_table, tidy
+from kb.engine.ingestion.extraction.readers.shared.outline import MAX_LEVEL, Outline, render_table, tidy
 
 LEVELS = st.integers(0, 12)
 WORDS = st.text("abc é\n\u00ad\x07", max_size=8)

@@ -6,8 +6,8 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.engine.ingestion.extraction.readers.pdf_outline import Heading, Outline
-from kb.engine.ingestion.extraction.readers.pdf_text import lay_out
+from kb.engine.ingestion.extraction.readers.pdf.bookmarks import Heading, Outline
+from kb.engine.ingestion.extraction.readers.pdf.text import lay_out
 
 
 def is_clean(text: str) -> bool:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.reading import read_file
 
 from kb.engine.errors import Unreadable
-from kb.engine.ingestion.extraction.readers.plain_text import PART_CHARACTERS, cut_into_parts
+from kb.engine.ingestion.extraction.readers.text.plain_text import PART_CHARACTERS, cut_into_parts
 
 
 @pytest.mark.parametrize(

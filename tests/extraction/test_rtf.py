@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.reading import ReadDocument, read_file, read_sample
 
 from kb.engine.errors import Unreadable
-from kb.engine.ingestion.extraction.readers.rtf import MAX_DEPTH, read
+from kb.engine.ingestion.extraction.readers.office.rtf import MAX_DEPTH, read
 
 Outlined = list[tuple[int | None, str | None, str]]
 

@@ -3,11 +3,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from tests.reading import SAMPLES, read_file, read_sample
+from tests.reading import SAMPLES, list_parts, read_file, read_sample
 
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.chunking import split_into_passages
-from kb.engine.ingestion.extraction.readers import xlsx
+from kb.engine.ingestion.extraction.readers.tables import xlsx
 from kb.engine.ingestion.sections import Rows, Section
 from kb.engine.ports import Embedder
 
@@ -159,7 +159,7 @@ def test_a_workbook_is_read_whatever_it_is_called(tmp_path: Path) -> None:
     wide = changed("xlsx/readings.xlsx", tmp_path / "0f3a", {"xl/worksheets/sheet1.xml": corners})
     plain = changed("xlsx/readings.xlsx", tmp_path / "some.ods", {})
 
-    assert [section.text for part in xlsx.read(wide).parts for section in part] == ["first", "last"]
+    assert [section.text for part in list_parts(xlsx.read(wide)) for section in part] == ["first", "last"]
     assert xlsx.read(plain).parts[1][0].rows == Rows("Sensor | Day | Value | Remark", tuple(range(1001, 1152)))
 
 

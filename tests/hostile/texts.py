@@ -147,6 +147,12 @@ def _in_tables() -> Iterator[HostileFile]:
         "a-quote-unclosed": lambda: b'a,b\n1,"' + b"word\n" * (2 * MEGABYTE),
         "quotes-doubled": lambda: b'a,"' + b'""' * (5 * MEGABYTE) + b'"',
         "a-million-columns": lambda: b",".join(b"c%d" % number for number in range(1_000_000)) + b"\n1,2\n",
+        "a-header-of-megabytes-for-many-rows": lambda: (
+            b",".join(b"c%d" % number for number in range(500_000))
+            + b"\n"
+            + (b"1," * 400_000 + b"1\n")
+            + b"1,2\n" * 300_000
+        ),
         "rows-of-all-lengths": lambda: (
             b"a\n" + b"".join(b"x" + b"," * (number % 500) + b"\n" for number in range(20_000))
         ),

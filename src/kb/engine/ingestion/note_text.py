@@ -4,7 +4,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-from kb.engine.ingestion.extraction.readers.markdown import sections_of_markdown
+from kb.engine.ingestion.extraction.readers.text.markdown import sections_of_markdown
 from kb.engine.ingestion.sections import Section
 from kb.engine.ingestion.titles import shorten
 from kb.engine.words import WORD

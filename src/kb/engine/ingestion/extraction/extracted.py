@@ -7,22 +7,30 @@ other exception means a damaged file.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from kb.engine.ingestion.sections import Section
 
 
+class Parts(Protocol):
+    """A list; or, better for a long document, something that reads each part when it is asked for. Then the first is
+    embedded before the last is read, and one that cannot be read is skipped."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> Sequence[Section]: ...
+
+
 @dataclass(frozen=True)
 class Extracted:
-    parts: Sequence[Sequence[Section]]
-    """The text in the pieces that it is read in: pages, slides, or all of it at once. A long document is best given
-    as a sequence that reads each part when it is asked for: then the first is searchable text before the last is
-    read, and one that cannot be read is skipped."""
+    parts: Parts
+    """The text in the pieces that it is read in: pages, slides, or all of it at once."""
     title: str | None = None
     """From the document itself; None if it does not say."""
     metadata: dict[str, Any] = field(default_factory=dict)
     """Under the names that all formats share, as far as the document tells: `author`, `created`, `modified` (RFC 3339,
-    or a date alone), `subject`, `keywords`, `language`, `publisher`, `pages`, `slides`, `sheets`."""
+    or a date alone), `subject`, `keywords`, `language`, `publisher`, `pages`, `slides`, `sheets`; of a mail also
+    `from`, `to`, `cc`, `date`, `attachments`."""
     unit: str = "page"
     """What a part is, as in "Processing page 5 of 10"."""
     processing_method: str = "text_extraction"

@@ -24,20 +24,20 @@ _CODE_EXTENSIONS = """
 """
 
 FORMATS = (
-    Format("pdf", "pdf", (".pdf",)),
-    Format("docx", "docx", (".docx", ".docm", ".dotx", ".dotm")),
-    Format("pptx", "pptx", (".pptx", ".pptm", ".potx", ".ppsx", ".ppsm")),
-    Format("xlsx", "xlsx", (".xlsx", ".xlsm", ".xltx", ".xltm")),
-    Format("odt", "odt", (".odt", ".ott")),
-    Format("epub", "epub", (".epub",)),
-    Format("rtf", "rtf", (".rtf",)),
-    Format("html", "html", (".html", ".htm", ".xhtml")),
-    Format("svg", "svg", (".svg",)),
-    Format("eml", "eml", (".eml",)),
-    Format("md", "markdown", (".md", ".markdown", ".mdx", ".rmd", ".qmd")),
-    Format("csv", "csv", (".csv", ".tsv")),
-    Format("json", "json", (".json", ".jsonl", ".ndjson", ".geojson", ".ipynb")),
-    Format("code", "code", tuple(f".{extension}" for extension in _CODE_EXTENSIONS.split())),
+    Format("pdf", "pdf.pdf", (".pdf",)),
+    Format("docx", "office.docx", (".docx", ".docm", ".dotx", ".dotm")),
+    Format("pptx", "office.pptx", (".pptx", ".pptm", ".potx", ".ppsx", ".ppsm")),
+    Format("xlsx", "tables.xlsx", (".xlsx", ".xlsm", ".xltx", ".xltm")),
+    Format("odt", "office.odt", (".odt", ".ott")),
+    Format("epub", "web.epub", (".epub",)),
+    Format("rtf", "office.rtf", (".rtf",)),
+    Format("html", "web.html", (".html", ".htm", ".xhtml")),
+    Format("svg", "web.svg", (".svg",)),
+    Format("eml", "mail.eml", (".eml",)),
+    Format("md", "text.markdown", (".md", ".markdown", ".mdx", ".rmd", ".qmd")),
+    Format("csv", "tables.csv", (".csv", ".tsv")),
+    Format("json", "tables.json", (".json", ".jsonl", ".ndjson", ".geojson", ".ipynb")),
+    Format("code", "text.code", tuple(f".{extension}" for extension in _CODE_EXTENSIONS.split())),
     # A name that has no extension, or only begins with a dot, is README, Makefile, .env.
     Format(
         "txt", "plain_text", (".txt", ".text", ".log", ".rst", ".org", ".adoc", ".srt", ".vtt", ".diff", ".patch", "")

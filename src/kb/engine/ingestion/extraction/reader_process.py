@@ -51,8 +51,8 @@ class Limits:
     seconds_a_part: float = 60
     """Counted while its parent waits for it, not while it waits for its parent."""
     parts: int = 20_000
-    characters: int = 100_000_000
-    """As many as the largest plain text may have that is accepted by default."""
+    characters: int = 250_000_000
+    """More than the largest text may have that is accepted by default, and than its rows have with bars between."""
     line_bytes: int = 256 * 1024 * 1024
 
 

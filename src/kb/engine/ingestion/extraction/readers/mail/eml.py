@@ -1,0 +1,165 @@
+"""EML: a mail's head, its text, the mails that it forwards, and what is attached: text as text, the rest by name."""
+
+import codecs
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from email import message_from_bytes
+from email.message import Message
+from pathlib import Path
+from typing import Any
+
+from kb.engine.errors import Unreadable
+from kb.engine.ingestion.extraction.extracted import Extracted
+from kb.engine.ingestion.extraction.readers.mail.headers import (
+    RawHeaders,
+    decode_words,
+    read_date,
+    read_header,
+    read_sender,
+)
+from kb.engine.ingestion.extraction.readers.shared.charsets import decode_as
+from kb.engine.ingestion.extraction.readers.shared.outline import MAX_HEADING_CHARACTERS, tidy
+from kb.engine.ingestion.extraction.readers.shared.properties import make_properties
+from kb.engine.ingestion.extraction.readers.web.html_pages import read_html
+from kb.engine.ingestion.sections import Section
+from kb.engine.ingestion.titles import shorten
+
+_HEAD = ("From", "To", "Cc", "Date", "Subject")
+_ENCRYPTED = ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime")
+_PGP = "-----BEGIN PGP MESSAGE-----"
+_BODY = ("text/plain", "text/html")
+_UNREADABLE_TEXT = ("text/rtf", "text/richtext")
+# A mail that was forwarded twenty times: each time adds three levels at most.
+_DEEPEST = 60
+# Of a longer one only the name: it is a log or an export, and would bury the mail.
+_LONGEST_ATTACHED_TEXT = 1_000_000
+_MAX_NAMES_TOLD = 100
+_LONGEST_NAME = 255
+# Of two versions of the same text the plain one is read, unless it only says that there is another.
+_MUCH_SHORTER = 3
+
+
+@dataclass
+class _Content:
+    """What is in a mail or a part of one."""
+
+    text: list[Section] = field(default_factory=list)
+    attached: list[Section] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    is_encrypted: bool = False
+
+    @property
+    def characters(self) -> int:
+        return sum(len(section.text) for section in self.text)
+
+
+def read(path: Path) -> Extracted:
+    sent = path.read_bytes().removeprefix(codecs.BOM_UTF8).lstrip()
+    message = message_from_bytes(sent, policy=RawHeaders())
+    content = _read_part(message, _DEEPEST)
+    if content.is_encrypted and not content.text:
+        raise Unreadable(
+            "encrypted_file",
+            "The mail is encrypted. Open it in your mail program, save or forward its text, and add that.",
+        )
+    subject = read_header(message, "Subject")
+    told = {name.lower(): read_header(message, name) for name in _HEAD}
+    told |= {"title": subject, "author": read_sender(message), "created": read_date(message)}
+    properties = make_properties(told)
+    metadata: dict[str, Any] = {**properties.metadata}
+    if content.names:
+        metadata["attachments"] = content.names[:_MAX_NAMES_TOLD]
+    return Extracted([_sections_of(message, content)], properties.title, metadata)
+
+
+def _sections_of(message: Message, content: _Content) -> list[Section]:
+    lines = [f"{name}: {value}" for name in _HEAD if (value := read_header(message, name))]
+    if content.names:
+        lines.append(f"Attachments: {', '.join(content.names)}")
+    head, text = "\n".join(lines), content.text
+    if text and text[0].heading is None:
+        head, text = f"{head}\n\n{text[0].text}".strip(), text[1:]
+    return [*([Section(head)] if head else []), *text, *content.attached]
+
+
+def _read_part(part: Message, levels_left: int) -> _Content:
+    if not levels_left:
+        raise Unreadable("extraction_limit", "The mail is nested deeper than any honest one. It is not safe to read.")
+    kind, payload = part.get_content_type(), part.get_payload()
+    if kind in _ENCRYPTED:
+        return _Content(is_encrypted=True)
+    if not isinstance(payload, list):
+        return _read_leaf(part, kind)
+    if kind == "message/delivery-status":
+        return _Content([Section(tidy("\n\n".join(map(_fields_of, payload))))])
+    inner = [child for child in payload if isinstance(child, Message)]
+    below = [_read_part(child, levels_left - 1) for child in inner]
+    if kind.startswith("message/"):
+        forwarded = [_forwarded(child, content) for child, content in zip(inner, below, strict=True)]
+        return _Content(attached=_joined(forwarded), names=_names_of(part, kind))
+    return _Content(
+        text=_choose(below) if kind == "multipart/alternative" else _joined(one.text for one in below),
+        attached=_joined(one.attached for one in below),
+        names=[name for one in below for name in one.names],
+        is_encrypted=any(one.is_encrypted for one in below),
+    )
+
+
+def _read_leaf(part: Message, kind: str) -> _Content:
+    names = _names_of(part, kind)
+    if kind in _UNREADABLE_TEXT or part.get_content_maintype() not in ("text", "multipart"):
+        return _Content(names=names)
+    content = part.get_payload(decode=True)
+    sent = content if isinstance(content, bytes) else b""
+    charset = part.get_content_charset()
+    if kind == "text/html":
+        sections = read_html(sent, charset).sections
+    else:
+        text = tidy(decode_as(sent, charset)) if sent else ""
+        if text.lstrip().startswith(_PGP):
+            return _Content(names=names, is_encrypted=True)
+        sections = [Section(text)] if text.strip() else []
+    if not names and kind in _BODY:
+        return _Content(text=sections)
+    is_bearable = sum(len(section.text) for section in sections) <= _LONGEST_ATTACHED_TEXT
+    return _Content(attached=_under(names[0] if names else kind, sections) if is_bearable else [], names=names)
+
+
+def _choose(alternatives: Sequence[_Content]) -> list[Section]:
+    """One of the versions of the same text, which begin with the simplest."""
+    with_text = [one for one in alternatives if one.text]
+    if not with_text:
+        return []
+    first, longest = with_text[0], max(with_text, key=lambda one: one.characters)
+    return (longest if first.characters * _MUCH_SHORTER < longest.characters else first).text
+
+
+def _names_of(part: Message, kind: str) -> list[str]:
+    """The name of what is attached; of none if it is the mail's own text, or a picture in it."""
+    disposition = part.get_content_disposition()
+    name = shorten(decode_words(part.get_filename("")).replace("\\", "/").rpartition("/")[2], _LONGEST_NAME)
+    if disposition != "attachment" and kind.startswith("image/") and part.get("Content-ID"):
+        return []
+    if not name and disposition == "attachment" and not kind.startswith("message/"):
+        return [f"unnamed ({kind})"]
+    return [name] if name else []
+
+
+def _forwarded(message: Message, content: _Content) -> list[Section]:
+    return _under(read_header(message, "Subject"), _sections_of(message, content))
+
+
+def _under(title: str, sections: Sequence[Section]) -> list[Section]:
+    above = shorten(tidy(title), MAX_HEADING_CHARACTERS)
+    return [
+        replace(section, heading=" > ".join(filter(None, (above, section.heading))) or None) for section in sections
+    ]
+
+
+def _fields_of(message: object) -> str:
+    """A report of a mail server: fields and no text."""
+    return "\n".join(f"{name}: {value}" for name, value in message.items()) if isinstance(message, Message) else ""
+
+
+def _joined(lists: Iterable[list[Section]]) -> list[Section]:
+    return [section for sections in lists for section in sections]

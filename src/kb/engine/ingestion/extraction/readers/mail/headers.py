@@ -1,0 +1,80 @@
+"""The headers of a mail as people read them."""
+
+import binascii
+import re
+from datetime import UTC
+from email.message import Message
+from email.policy import Compat32
+from email.utils import parseaddr, parsedate_to_datetime
+
+from kb.engine.ingestion.extraction.readers.shared.charsets import decode_as
+
+# Some thousand recipients.
+MAX_HEADER_CHARACTERS = 100_000
+# Parsing an address takes a call for each bracket in it.
+_MAX_ADDRESS_CHARACTERS = 400
+
+_ENCODED_WORD = re.compile(r"=\?([^?\s]{1,40})\?([bqBQ])\?([^?]*)\?=")
+_GAP = re.compile(r"(?<=\?=)\s+(?==\?)")
+
+
+class RawHeaders(Compat32):
+    """Leaves headers as they were sent: the standard policy stumbles over broken ones, and is slow at long ones."""
+
+    def header_fetch_parse(self, name: str, value: str) -> str:
+        return value
+
+
+def read_header(message: Message, name: str) -> str:
+    """The header on one line, decoded; "" if there is none."""
+    return " ".join(decode_words(message.get(name, "")[:MAX_HEADER_CHARACTERS]).split())
+
+
+def read_sender(message: Message) -> str:
+    """The sender's name, or if there is none the address."""
+    name, address = parseaddr(message.get("From", "")[:_MAX_ADDRESS_CHARACTERS])
+    return decode_words(name) or address
+
+
+def read_date(message: Message) -> str:
+    """When it was sent, in the form of RFC 3339; "" if that cannot be told."""
+    try:
+        date = parsedate_to_datetime(message.get("Date", "")[:_MAX_ADDRESS_CHARACTERS])
+    except (ValueError, TypeError, OverflowError):
+        return ""
+    return (date if date.tzinfo else date.replace(tzinfo=UTC)).isoformat()
+
+
+def decode_words(raw: str) -> str:
+    """What was sent as `=?charset?encoding?...?=`, or in bytes that no header may hold, as text."""
+    text = raw if raw.isascii() else decode_as(raw.encode("utf-8", errors="surrogateescape"), None)
+    text = _GAP.sub("", text)
+    pieces: list[tuple[str | None, bytes]] = []
+    end = 0
+    for word in _ENCODED_WORD.finditer(text):
+        pieces += [(None, text[end : word.start()].encode()), _decode_word(word)]
+        end = word.end()
+    pieces.append((None, text[end:].encode()))
+    return "".join(decode_as(data, charset or "utf-8") for charset, data in _join_halves(pieces))
+
+
+def _decode_word(word: re.Match[str]) -> tuple[str | None, bytes]:
+    charset, encoding, content = word.groups()
+    try:
+        data = content.encode("ascii")
+        # A surplus `=` does no harm, and one that is missing does.
+        decoded = binascii.a2b_base64(data + b"==") if encoding in "bB" else binascii.a2b_qp(data, header=True)
+    except ValueError:
+        return None, word[0].encode()
+    return charset.partition("*")[0].lower(), decoded
+
+
+def _join_halves(pieces: list[tuple[str | None, bytes]]) -> list[tuple[str | None, bytes]]:
+    """The pieces without blank ones; programs cut encoded words in the middle of a letter, so neighbours are joined."""
+    runs: list[tuple[str | None, list[bytes]]] = []
+    for charset, data in pieces:
+        if data and runs and runs[-1][0] == charset:
+            runs[-1][1].append(data)
+        elif data:
+            runs.append((charset, [data]))
+    return [(charset, b"".join(parts)) for charset, parts in runs]

@@ -1,0 +1,135 @@
+"""PDF: its text page by page, under the headings of its outline.
+
+PDFium is not thread-safe: one document a process. Not read are tagged headings and tables (cells come as words
+beside each other), XFA forms, ticks in boxes, words that are part of a picture, attached files, and metadata that
+stands in XMP alone.
+"""
+
+import contextlib
+import ctypes
+import logging
+import re
+from datetime import datetime
+from pathlib import Path
+
+import pypdfium2 as pdfium
+from pypdfium2 import raw
+
+from kb.engine.errors import Unreadable
+from kb.engine.ingestion.extraction.extracted import Extracted
+from kb.engine.ingestion.extraction.readers.pdf.annotations import read_annotations
+from kb.engine.ingestion.extraction.readers.pdf.bookmarks import Outline, read_outline
+from kb.engine.ingestion.extraction.readers.pdf.text import on_one_line, read_text_layer
+from kb.engine.ingestion.extraction.readers.shared.properties import Properties, make_properties
+from kb.engine.ingestion.sections import Section
+
+# The longest real ones, codes of law and parts catalogues, have some ten thousand; an empty page is 60 bytes of file.
+MAX_PAGES = 20_000
+
+# Its warnings (loops in an outline, no XFA) are about files, and nobody who reads the log can do anything about them.
+logging.getLogger("pypdfium2").setLevel(logging.ERROR)
+
+_TEXT_KEYS = {"title": "Title", "author": "Author", "subject": "Subject", "keywords": "Keywords"}
+_DATE_KEYS = {"created": "CreationDate", "modified": "ModDate"}
+# Headings that many documents begin with, and that name none of them; so does one with a number.
+_COMMON_HEADING = re.compile(
+    r"\d.*|(?:front |title )?(?:cover|page)|(?:table of )?contents|abstract|introduction|preface|foreword|summary",
+    re.IGNORECASE,
+)
+_DATE = re.compile(
+    r"(?:D:)?(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?(?:(Z)[\d']*|([+-]\d\d)'?(\d\d)?'?)?)?", re.ASCII | re.IGNORECASE
+)
+
+
+def read(path: Path) -> Extracted:
+    document = _open(path)
+    if len(document) > MAX_PAGES:
+        raise Unreadable(
+            "extraction_limit",
+            f"The PDF has {len(document):,} pages; {MAX_PAGES:,} are the most. Split it and add the parts.",
+        )
+    # Before the first page is loaded: fields have values only in a document whose form is known.
+    with contextlib.suppress(pdfium.PdfiumError):
+        document.init_forms()
+    outline = read_outline(document)
+    properties = _properties_of(document)
+    return Extracted(
+        parts=_Pages(document, outline),
+        title=_title_of(properties, outline),
+        metadata={"pages": len(document), **properties.metadata},
+    )
+
+
+class _Pages:
+    """Each is read when it is asked for and closed again: memory stays flat."""
+
+    def __init__(self, document: pdfium.PdfDocument, outline: Outline) -> None:
+        self._document = document
+        self._outline = outline
+
+    def __len__(self) -> int:
+        return len(self._document)
+
+    def __getitem__(self, index: int) -> list[Section]:
+        page = self._document[index]
+        try:
+            texts = (read_text_layer(page), read_annotations(page))
+        finally:
+            page.close()
+        return self._outline.cut(index, "\n\n".join(text for text in texts if text))
+
+
+def _open(path: Path) -> pdfium.PdfDocument:
+    try:
+        return pdfium.PdfDocument(path)
+    except pdfium.PdfiumError as exc:
+        if exc.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
+            raise Unreadable(
+                "encrypted_file", "The PDF is protected by a password. Save a copy without one and add that."
+            ) from exc
+        raise Unreadable(
+            "corrupt_file", "The PDF is damaged or cut short. Open it in a PDF program, save it anew and add it again."
+        ) from exc
+
+
+def _title_of(properties: Properties, outline: Outline) -> str | None:
+    heading = outline.first_heading
+    if properties.title or heading is None or heading.page_index != 0 or _COMMON_HEADING.fullmatch(heading.title):
+        return properties.title
+    return heading.title or None
+
+
+def _properties_of(document: pdfium.PdfDocument) -> Properties:
+    texts = {name: _read_value(document, key) for name, key in _TEXT_KEYS.items()}
+    dates = {name: parse_date(_read_value(document, key)) for name, key in _DATE_KEYS.items()}
+    return make_properties({**texts, **dates, "language": _read_language(document)})
+
+
+def _read_value(document: pdfium.PdfDocument, key: str) -> str:
+    try:
+        return on_one_line(document.get_metadata_value(key))
+    except UnicodeDecodeError:
+        return ""
+
+
+def _read_language(document: pdfium.PdfDocument) -> str:
+    size = raw.FPDFCatalog_GetLanguage(document, None, 0)
+    buffer = (ctypes.c_ushort * (size // 2))()
+    raw.FPDFCatalog_GetLanguage(document, buffer, size)
+    return on_one_line(bytes(buffer).decode("utf-16-le", errors="ignore"))
+
+
+def parse_date(value: str) -> str:
+    """`D:20240501120000+02'00'` as RFC 3339; the date alone if time or zone are not told; "" if it is no date."""
+    match = _DATE.match(value)
+    if match is None:
+        return ""
+    year, month, day, hour, minute, second, utc, offset_hours, offset_minutes = match.groups()
+    date = f"{year}-{month}-{day}"
+    zone = "Z" if utc else f"{offset_hours}:{offset_minutes or '00'}" if offset_hours else ""
+    told = f"{date}T{hour}:{minute}:{second or '00'}{zone}" if zone else date
+    try:
+        datetime.fromisoformat(told)
+    except ValueError:
+        return ""
+    return told
