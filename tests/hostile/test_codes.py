@@ -5,7 +5,9 @@ from tests.faults.amounts import IS_FULL, Tell
 from tests.hostile.all_files import GENERATED, choose_from_samples, choose_generated
 from tests.hostile.damage import list_samples, renamed
 from tests.hostile.endings import Ending, count, read_all, wrong
+from tests.hostile.hostile_file import READ
 from tests.hostile.markup import FOREIGN_TEXT
+from tests.reading import ReadDocument
 
 from kb.engine.ingestion.sections import Section
 
@@ -34,6 +36,25 @@ def test_an_entity_never_brings_in_another_file() -> None:
     texts = [ending.document.text for ending in endings if ending.document]
     assert len(texts) > 5
     assert all(FOREIGN_TEXT not in text for text in texts)
+
+
+def test_what_is_read_is_not_many_times_its_file() -> None:
+    """I5: a header stands with every part of its table, a heading with every section."""
+    kept = [file for file in choose_generated("texts") if READ in file.ends and not file.filename.startswith("10-MB")]
+
+    endings = read_all(kept)
+
+    grown = [
+        ending for ending in endings if ending.document and length_of(ending.document) > 4 * len(ending.file.make())
+    ]
+    assert [ending.file.filename for ending in grown] == []
+
+
+def length_of(document: ReadDocument) -> int:
+    """With what is repeated."""
+    repeated = [section.rows.header if section.rows else "" for section in document.sections]
+    headings = [section.heading or "" for section in document.sections]
+    return sum(map(len, [document.text, *repeated, *headings]))
 
 
 def test_a_damaged_sample_is_read_as_far_as_it_is_whole_or_refused(tell: Tell) -> None:

@@ -141,8 +141,9 @@ def test_hostile_files_fail_one_by_one_and_nothing_else_does(
     assert http.get("/integrity").json()["problems"] == []
     tell(
         f"{len(files)} hostile files in an engine: {dict(Counter(ends))}; {len(watched.waits)} searches meanwhile "
-        f"({statistics.median(watched.waits):.3f} s median, {max(watched.waits):.2f} s longest); engine {before:.0f} MB "
-        f"before, {watched.most_megabytes:.0f} MB at most; worker {worker_before:.0f} MB, then {megabytes(worker):.0f} MB"
+        f"({statistics.median(watched.waits):.3f} s median, {max(watched.waits):.2f} s longest); "
+        f"engine {before:.0f} MB before, {watched.most_megabytes:.0f} MB at most; "
+        f"worker {worker_before:.0f} MB before, {megabytes(worker):.0f} MB after"
     )
 
 

@@ -40,7 +40,9 @@ FORMATS = (
     Format("code", "text.code", tuple(f".{extension}" for extension in _CODE_EXTENSIONS.split())),
     # A name that has no extension, or only begins with a dot, is README, Makefile, .env.
     Format(
-        "txt", "plain_text", (".txt", ".text", ".log", ".rst", ".org", ".adoc", ".srt", ".vtt", ".diff", ".patch", "")
+        "txt",
+        "text.plain_text",
+        (".txt", ".text", ".log", ".rst", ".org", ".adoc", ".srt", ".vtt", ".diff", ".patch", ""),
     ),
 )
 READERS = {format.name: format.reader for format in FORMATS}
