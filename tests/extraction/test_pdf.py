@@ -183,8 +183,8 @@ def test_the_document_information_becomes_title_and_metadata() -> None:
         "author": "Femke de Wit",
         "subject": "Field notes",
         "keywords": "bees, meadow",
-        "created": "2000-01-01T00:00:00+00:00",
-        "modified": "2000-01-01T00:00:00+00:00",
+        "created": "2000-01-01T00:00:00Z",
+        "modified": "2000-01-01T00:00:00Z",
     }
     assert timetable.title == "Night bus timetable"
     assert timetable.metadata["created"] == "2024-05-01T12:30:00+02:00"
@@ -212,14 +212,14 @@ def test_titles_and_authors_that_programs_make_up_count_as_none() -> None:
         ("D:202405011200Z", "2024-05-01T12:00:00Z"),
         ("D:20240501120000", "2024-05-01"),
         ("20240501", "2024-05-01"),
-        ("D:20241301000000Z", None),
-        ("D:20240230", None),
-        ("D:00000101000000Z", None),
-        ("yesterday", None),
-        ("", None),
+        ("D:20241301000000Z", ""),
+        ("D:20240230", ""),
+        ("D:00000101000000Z", ""),
+        ("yesterday", ""),
+        ("", ""),
     ],
 )
-def test_dates_are_rfc_3339_or_dropped(written: str, meant: str | None) -> None:
+def test_dates_are_rfc_3339_or_dropped(written: str, meant: str) -> None:
     assert pdf.parse_date(written) == meant
 
 
@@ -312,14 +312,6 @@ def test_a_heading_on_a_later_page_is_not_the_title(tmp_path: Path) -> None:
     )
 
     assert pdf.read(path).title is None
-
-
-def test_pages_are_a_sequence_that_is_read_on_demand() -> None:
-    parts = pdf.read(SAMPLES / "pdf/timetable-fpdf2.pdf").parts
-
-    assert len(parts) == 3
-    with pytest.raises(IndexError):
-        parts[3]
 
 
 @pytest.mark.parametrize("name", READABLE)

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.hostile.hostile_file import NO_TEXT, READ, TIMEOUT, HostileFile
+from tests.hostile.markup import FOREIGN_TEXT
 from tests.reading import ReadDocument, read_file
 
 from kb.engine.errors import Unreadable, UnsupportedFormat, code_of
@@ -25,7 +26,11 @@ class Ending:
     file: HostileFile
     code: str
     seconds: float
-    document: ReadDocument | None = None
+    fingerprint: int = 0
+    """Of all that was read: many texts of ten megabytes are too many to keep."""
+    characters: int = 0
+    """With what is repeated: a table's header with each of its parts, a heading with each section."""
+    has_foreign_text: bool = False
 
     @property
     def is_right(self) -> bool:
@@ -49,8 +54,16 @@ def read_hostile(file: HostileFile) -> Ending:
             document = read_file(path, IMPATIENT if TIMEOUT in file.ends else PATIENT)
         except (Unreadable, UnsupportedFormat) as error:
             return Ending(file, code_of(error), time.monotonic() - started_at)
-        code = READ if document.text.strip() else NO_TEXT
-        return Ending(file, code, time.monotonic() - started_at, document)
+        text, seconds = document.text, time.monotonic() - started_at
+        fingerprint, has_foreign_text = hash(repr(document.parts)), FOREIGN_TEXT in text
+        code = READ if text.strip() else NO_TEXT
+        return Ending(file, code, seconds, fingerprint, count_characters(document), has_foreign_text)
+
+
+def count_characters(document: ReadDocument) -> int:
+    headers = [section.rows.header for section in document.sections if section.rows]
+    headings = [section.heading for section in document.sections if section.heading]
+    return sum(map(len, [document.text, *headers, *headings]))
 
 
 def wrong(endings: Iterable[Ending]) -> list[str]:
