@@ -39,7 +39,7 @@ def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> ReadDocument:
     format = detect_format(path.name, path)
     with open_extraction(format, path, watch=lambda: None, limits=limits) as extraction:
         parts = list(extraction.parts())
-        return ReadDocument(format, extraction.title, extraction.metadata, parts, extraction.unread)
+        return ReadDocument(format, extraction.head.title, extraction.head.metadata, parts, extraction.unread)
 
 
 def list_parts(extracted: Extracted) -> list[list[Section]]:

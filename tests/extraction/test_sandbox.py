@@ -61,7 +61,7 @@ def test_a_part_that_kills_or_stops_the_reader_is_skipped_and_named(long_text: P
     with open_extraction("txt", long_text, watch=nothing, limits=limits) as extraction:
         lengths = read_on(extraction, disturb=disturb, times=1)
 
-        assert len(lengths) == extraction.part_count >= MANY_PARTS
+        assert len(lengths) == extraction.head.part_count >= MANY_PARTS
         (unread,) = extraction.unread
         assert [number for number, length in enumerate(lengths, start=1) if length == 0] == [unread]
 

@@ -67,21 +67,21 @@ class Pipeline:
         """The text, and the document with what the file itself tells about it."""
         path = self.originals.path_of(submission.original)
         with open_extraction(submission.format, path, watch=course.look_up, limits=self.limits) as extraction:
-            title = submission.title or shorten(extraction.title or submission.filename, MAX_TITLE_CHARACTERS)
-            parts = course.follow(extraction.parts(), part_count=extraction.part_count, unit=extraction.unit)
+            title = submission.title or shorten(extraction.head.title or submission.filename, MAX_TITLE_CHARACTERS)
+            parts = course.follow(extraction.parts(), part_count=extraction.head.part_count, unit=extraction.head.unit)
             text = index_text(parts, title, self.embedder, course.embed)
         document = replace(
             document,
             title=title,
-            metadata={**extraction.metadata, **describe_unread(extraction), **submission.metadata},
-            processing_method=extraction.processing_method,
+            metadata={**extraction.head.metadata, **describe_unread(extraction), **submission.metadata},
+            processing_method=extraction.head.processing_method,
         )
         return document, text
 
 
 def describe_unread(extraction: Extraction) -> dict[str, Any]:
     """What a document's metadata tells of the pages that could not be read, once all others are."""
-    return {f"unread_{extraction.unit}s": extraction.unread} if extraction.unread else {}
+    return {f"unread_{extraction.head.unit}s": extraction.unread} if extraction.unread else {}
 
 
 def describe(submission: Submission) -> NewDocument:

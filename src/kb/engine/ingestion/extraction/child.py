@@ -1,25 +1,21 @@
-"""The process that reads one file. `sandbox.py` starts it, and hears what it says: a JSON object a line.
-
-    {"title", "metadata", "unit", "method", "parts": 12}        first, what is known of the whole document
-    {"sections": [[text, heading, page, header, numbers]]}      then each part in its turn,
-    {"unread": {"code", "message", "trace"}}                    or why it cannot be read
-    {"error": {"code", "message", "trace"}}                     instead of all that, why nothing can
+"""The process that reads one file. `sandbox.py` starts it, and hears what it says (`messages.py`).
 
 Before it is confined it imports nothing but the standard library and what is kb's own.
 """
 
 import json
 import os
-import traceback
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.cleaning import clean
 from kb.engine.ingestion.extraction.confinement import confine
+from kb.engine.ingestion.extraction.extracted import Extracted
 from kb.engine.ingestion.extraction.formats import READERS
+from kb.engine.ingestion.extraction.messages import Message, render, render_head, render_reason, render_section
 from kb.engine.ingestion.sections import Section
 
 _DAMAGED = Unreadable(
@@ -31,7 +27,6 @@ _TOO_MUCH = Unreadable(
     "extraction_limit",
     "Reading the file takes more than a document may. If it is an honest one, split it and add the pieces.",
 )
-_LAST_OF_TRACE = 2_000
 
 
 def main(told: str) -> None:
@@ -42,42 +37,34 @@ def main(told: str) -> None:
     confine(memory_bytes=task["memory_bytes"], cpu_seconds=task["cpu_seconds"], parent=task["parent"])
     with open(channel, "wb") as lines:
         for message in _read(task["format"], Path(task["path"]), task["first_part"]):
-            lines.write(json.dumps(message, ensure_ascii=False).encode("utf-8", errors="replace") + b"\n")
+            lines.write(render(message))
             lines.flush()
 
 
-def _read(format: str, path: Path, first_part: int) -> Iterator[dict[str, Any]]:
+def _read(format: str, path: Path, first_part: int) -> Iterator[Message]:
     try:
-        document = import_module(f"kb.engine.ingestion.extraction.readers.{READERS[format]}").read(path)
-        count = len(document.parts)
+        document: Extracted = import_module(f"kb.engine.ingestion.extraction.readers.{READERS[format]}").read(path)
+        head = render_head(document)
     except Exception as error:  # noqa: BLE001 - whatever a parser raises, the file is to blame
         yield {"error": _explain(error)}
         return
-    yield {
-        "title": document.title,
-        "metadata": document.metadata,
-        "unit": document.unit,
-        "method": document.processing_method,
-        "parts": count,
-    }
-    for number in range(first_part, count):
+    yield head
+    for number in range(first_part, len(document.parts)):
         try:
-            message: dict[str, Any] = {"sections": [_plain(section) for section in document.parts[number]]}
+            message: Message = {"sections": [render_section(_clean(section)) for section in document.parts[number]]}
         except Exception as error:  # noqa: BLE001 - the next part may be whole
             message = {"unread": _explain(error)}
         yield message
 
 
-def _plain(section: Section) -> list[Any]:
+def _clean(section: Section) -> Section:
     if section.rows is None:
-        return [clean(section.text), section.heading, section.page_num, None, None]
-    lines = [" ".join(clean(line).split("\n")) for line in section.text.split("\n")]
-    return ["\n".join(lines), section.heading, section.page_num, section.rows.header, section.rows.numbers]
+        return replace(section, text=clean(section.text))
+    # A row must stay a line.
+    return replace(section, text="\n".join(clean(line).replace("\n", " ") for line in section.text.split("\n")))
 
 
 def _explain(error: Exception) -> dict[str, str]:
-    reason = error if isinstance(error, Unreadable) else _DAMAGED
-    if isinstance(error, MemoryError | RecursionError):
-        reason = _TOO_MUCH
-    trace = "".join(traceback.format_exception(error))[-_LAST_OF_TRACE:]
-    return {"code": reason.reason, "message": reason.message, "trace": trace}
+    if isinstance(error, Unreadable):
+        return render_reason(error, error)
+    return render_reason(_TOO_MUCH if isinstance(error, MemoryError | RecursionError) else _DAMAGED, error)

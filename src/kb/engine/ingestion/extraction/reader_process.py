@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kb.engine.errors import Unreadable
 
@@ -57,7 +56,7 @@ class Limits:
 
 
 class ReaderDied(Exception):
-    """It will say no more: it has crashed, used up what it may, or talks nonsense."""
+    """It will say no more, or nothing that could be believed."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -94,8 +93,8 @@ class ReaderProcess:
         self._poll.register(self._pipe, select.POLLIN)
         self._heard = bytearray()
 
-    def hear(self) -> dict[str, Any]:
-        """The next message; raises `ReaderDied` if there will be none, and what `watch` raises."""
+    def hear(self) -> bytes:
+        """The next line; raises `ReaderDied` if there will be none, and what `watch` raises."""
         give_up_at = time.monotonic() + self._limits.seconds_a_part
         searched = 0
         while (end := self._heard.find(b"\n", searched)) < 0:
@@ -107,11 +106,7 @@ class ReaderProcess:
         self._bound(end)
         line = bytes(self._heard[:end])
         del self._heard[: end + 1]
-        try:
-            message: dict[str, Any] = json.loads(line)
-        except ValueError as error:
-            raise ReaderDied(*CRASHED) from error
-        return message
+        return line
 
     def kill(self) -> None:
         self._process.kill()

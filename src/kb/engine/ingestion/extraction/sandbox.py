@@ -10,20 +10,23 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from kb.engine.errors import Unreadable
+from kb.engine.ingestion.extraction.messages import Head, Message, Nonsense, parse, parse_head, parse_sections
 from kb.engine.ingestion.extraction.reader_process import CRASHED, TOO_MUCH, Limits, ReaderDied, ReaderProcess
-from kb.engine.ingestion.sections import Rows, Section
+from kb.engine.ingestion.sections import Section
 
 log = logging.getLogger(__name__)
 
 MAX_RESTARTS = 3
 DEFAULT_LIMITS = Limits()
 
+Heard = TypeVar("Heard")
+
 
 class Extraction:
-    """A document being read: what it is called and what it tells of itself at once, its text as `parts` goes on."""
+    """A document being read: what is known of the whole of it at once, its text as `parts` goes on."""
 
     def __init__(self, format: str, path: Path, watch: Callable[[], None], limits: Limits) -> None:
         self._format = format
@@ -33,12 +36,7 @@ class Extraction:
         self._restarts = 0
         self._reader = self._start(first_part=0)
         try:
-            head = self._hear_head()
-            self.title: str | None = head["title"]
-            self.metadata: dict[str, Any] = head["metadata"]
-            self.unit: str = head["unit"]
-            self.processing_method: str = head["method"]
-            self.part_count: int = head["parts"]
+            self.head = self._hear_head()
         except BaseException:
             self.close()
             raise
@@ -51,12 +49,12 @@ class Extraction:
     def parts(self) -> Iterator[list[Section]]:
         """Each part's sections; none of one that is blank or cannot be read. Raises `Unreadable` if none can be."""
         characters = 0
-        for number in range(1, self.part_count + 1):
+        for number in range(1, self.head.part_count + 1):
             try:
-                sections = self._hear_part()
+                sections = self._hear(parse_sections)
             except Unreadable as reason:
                 self.unread.append(number)
-                if len(self.unread) == self.part_count:
+                if len(self.unread) == self.head.part_count:
                     raise
                 log.info("Part %d of a document cannot be read: %s", number, reason.message)
                 sections = []
@@ -72,35 +70,27 @@ class Extraction:
     def _start(self, first_part: int) -> ReaderProcess:
         return ReaderProcess(self._format, self._path, first_part=first_part, watch=self._watch, limits=self._limits)
 
-    def _hear_head(self) -> dict[str, Any]:
+    def _hear_head(self) -> Head:
         try:
-            head = self._reader.hear()
+            head = self._hear(parse_head)
         except ReaderDied as death:
             raise death.reason from death
-        if "error" in head:
-            raise _explain(head["error"])
-        if head["parts"] > self._limits.parts:
+        if head.part_count > self._limits.parts:
             raise Unreadable(*TOO_MUCH)
         return head
 
-    def _hear_part(self) -> list[Section]:
-        message = self._reader.hear()
-        if "unread" in message:
-            raise _explain(message["unread"])
+    def _hear(self, parse_message: Callable[[Message], Heard]) -> Heard:
         try:
-            return [
-                Section(text, heading, page_num, None if numbers is None else Rows(header, tuple(numbers)))
-                for text, heading, page_num, header, numbers in message["sections"]
-            ]
-        except (LookupError, TypeError, ValueError) as error:
+            return parse_message(parse(self._reader.hear()))
+        except Nonsense as error:
             raise ReaderDied(*CRASHED) from error
 
     def _go_on_behind(self, number: int, death: ReaderDied) -> None:
         self._reader.kill()
-        if len(self.unread) == self.part_count or self._restarts == MAX_RESTARTS:
+        if len(self.unread) == self.head.part_count or self._restarts == MAX_RESTARTS:
             raise death.reason from death
         log.warning("The reader of a document died at part %d: %s", number, death)
-        if number < self.part_count:
+        if number < self.head.part_count:
             self._restarts += 1
             self._reader = self._start(first_part=number)
             self._hear_head()
@@ -119,8 +109,3 @@ def open_extraction(
         yield extraction
     finally:
         extraction.close()
-
-
-def _explain(told: dict[str, str]) -> Unreadable:
-    log.debug("Reading failed: %s", told["trace"])
-    return Unreadable(told["code"], told["message"])
