@@ -30,8 +30,8 @@ test: check $(NODE_STAMP) strace ## Check, then every test, with a selection of 
 test-all: check $(NODE_STAMP) strace ## Check, then every test, with all the faults
 	FAULTS=full $(BIN)/pytest tests --ignore=tests/unit --ignore=tests/house_rules
 
-faults: $(STAMP) strace ## Kill, fill up and tear a base in every way: docs/design/faults.md
-	FAULTS=full $(BIN)/pytest tests/faults
+faults: $(STAMP) strace ## Kill, fill up and tear a base, and add hostile files: docs/design/faults.md
+	FAULTS=full $(BIN)/pytest tests/faults tests/hostile
 
 conformance: $(STAMP) $(NODE_STAMP) ## Run the official suite of MCP for each revision of the protocol
 	$(BIN)/python -m tests.mcp_server.conformance

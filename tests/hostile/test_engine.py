@@ -12,7 +12,7 @@ import httpx
 import psutil
 import pytest
 from tests.engine_program import EngineProgram
-from tests.faults.amounts import IS_FULL, Tell
+from tests.faults.amounts import IS_FULL, Tell, amount
 from tests.hostile.all_files import FROM_SAMPLES, GENERATED, spread
 from tests.hostile.hostile_file import LIMIT, READ, TIMEOUT, HostileFile
 from tests.hostile.markup import FOREIGN_FILE
@@ -72,7 +72,7 @@ def choose_files() -> list[HostileFile]:
     chosen: list[HostileFile] = []
     for list_files in (GENERATED | FROM_SAMPLES).values():
         files = [file for file in list_files() if not file.is_slow and _ends_soon(file)]
-        chosen += files if IS_FULL and list_files in GENERATED.values() else spread(files, 8)
+        chosen += spread(files, amount(selection=8, full=25))
     return chosen
 
 
@@ -180,10 +180,12 @@ def test_a_reader_dies_with_the_worker_that_started_it(engine: EngineProgram, ht
     worker = find_worker(engine)
     wait_for(lambda: find_readers(worker) != [], "it is being read")
     (reader,) = find_readers(worker)
+    # By then it has long been confined, and is lost in the page.
+    wait_for(lambda: reader.cpu_times().user > 1, "the reader is at work")
 
     worker.kill()
 
-    wait_for(lambda: is_gone(reader), "the reader is gone")
+    wait_for(lambda: is_gone(reader), "the reader is gone", seconds=2)
     http.post(f"/jobs/{job['id']}/cancel")
 
 

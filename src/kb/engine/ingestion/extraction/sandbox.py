@@ -62,7 +62,7 @@ class Extraction:
                 self.unread.append(number)
                 self._go_on_behind(number, death)
                 sections = []
-            characters += sum(len(section.text) for section in sections)
+            characters += sum(map(_count_characters, sections))
             if characters > self._limits.characters:
                 raise Unreadable(*TOO_MUCH)
             yield sections
@@ -109,3 +109,7 @@ def open_extraction(
         yield extraction
     finally:
         extraction.close()
+
+
+def _count_characters(section: Section) -> int:
+    return len(section.text) + len(section.heading or "") + (len(section.rows.header) if section.rows else 0)

@@ -44,7 +44,13 @@ def read_html(content: bytes, charset: str | None = None) -> Page:
     reader = BlockReader(outline)
     # From here on it is UTF-8, whatever the page claims.
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
-    root = etree.fromstring(text.encode(), parser) if text.strip() else None
+    try:
+        root = etree.fromstring(text.encode(), parser) if text.strip() else None
+    except etree.XMLSyntaxError as error:
+        # An error without a name is what it reports when it gets no more memory.
+        if "unknown error" in str(error):
+            raise MemoryError from error
+        raise
     if any(entry.level == etree.ErrorLevels.FATAL for entry in parser.error_log):
         # Nested deeper than the parser goes; what it has read so far is not all.
         _read_tags(text, reader)
