@@ -117,6 +117,16 @@ def test_i5_pages_that_cannot_be_read_are_named(api: TestClient, submit: Submit)
     assert [chunk["page_num"] for chunk in document["chunks"]] == [1, 3]
 
 
+def test_i5_a_document_of_which_most_is_missing_fails(api: TestClient, submit: Submit) -> None:
+    whole = make_text_pdf(["The first page is whole.", "The second page breaks.", "The third page breaks."])
+    broken = whole.replace(b"/Kids [4 0 R 6 0 R 8 0 R]", b"/Kids [4 0 R 0 0 R 0 0 R]")
+
+    job = submit(broken, "broken.pdf")
+
+    assert (job["status"], job["error"]["code"]) == ("failed", "corrupt_file")
+    assert api.get(f"{V1}/documents").json()["total"] == 0
+
+
 def test_i7_what_the_submitter_says_wins_over_what_the_document_says(api: TestClient, submit: Submit) -> None:
     job = submit(SAMPLES / "docx" / "ferry.docx", title="Fares", metadata='{"author": "me", "mine": 1}', tags=["ferry"])
 

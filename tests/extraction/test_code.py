@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.reading import SAMPLES, read_file, read_sample
 
 from kb.engine.errors import Unreadable
+from kb.engine.ingestion.extraction.parts import PART_CHARACTERS
 from kb.engine.ingestion.extraction.readers.text.code import sections_of_code
-from kb.engine.ingestion.extraction.readers.text.plain_text import PART_CHARACTERS
 
 CODE = SAMPLES / "code"
 
@@ -168,6 +168,14 @@ def test_long_code_is_read_in_parts(tmp_path: Path) -> None:
         "/*\n" + "* class A {\n" * 20_000,
         "\t" * 1_000_000 + "def f():",
         "[" * 500_000 + "a" + "]" * 500_000,
+        ("class " + "a" * 390 + " !\n") * 2_500,
+        ("class " + "a." * 195 + " !\n") * 2_500,
+        ("func (" + "a" * 390 + "\n") * 2_500,
+        ("const a = (" + ")" * 385 + "\n") * 2_500,
+        ("type a " + "b" * 390 + " !\n") * 2_500,
+        ("[a" + " " * 390 + "b\n") * 2_500,
+        ("static " * 50 + "const const\n") * 2_500,
+        ("@a" * 195 + " !\n") * 2_500,
     ],
 )
 def test_hostile_code_takes_no_longer_than_its_length(text: str) -> None:

@@ -253,6 +253,22 @@ def test_signs_fields_and_controls_are_read_as_they_are_seen(tmp_path: Path) -> 
     assert with_body(tmp_path, f"<w:p>{runs}</w:p>").text == "Zusammen-x\tπ page 7 chosen"
 
 
+@pytest.mark.parametrize("place", ["-41", "-" + "F" * 50, "D83D", "F" * 50, "none", ""])
+def test_a_sign_that_is_in_no_font_is_passed_over(tmp_path: Path, place: str) -> None:
+    body = f'<w:p><w:r><w:t>be</w:t><w:sym w:font="Symbol" w:char="{place}"/><w:t>fore</w:t></w:r></w:p>'
+
+    assert with_body(tmp_path, body).text == "before"
+
+
+def test_parts_that_are_named_in_the_manner_of_windows_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "windows.docx"
+    with zipfile.ZipFile(SAMPLES / "docx/orchard.docx") as source, zipfile.ZipFile(path, "w") as target:
+        for name in source.namelist():
+            target.writestr(name.replace("/", "\\"), source.read(name))
+
+    assert read_file(path) == read_sample("docx/orchard.docx")
+
+
 def test_the_strict_variant_is_read_like_the_usual_one(tmp_path: Path) -> None:
     usual, strict = "http://schemas.openxmlformats.org/", "http://purl.oclc.org/ooxml/"
 

@@ -1,5 +1,6 @@
 """Mails of several programs, read as the engine reads them."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from tests.reading import ReadDocument, read_file, read_sample
 
 from kb.engine.errors import Unreadable
+from kb.engine.ingestion.extraction.readers.mail.eml import read
 from kb.engine.ingestion.extraction.readers.mail.headers import decode_words
 
 HEAD = b"From: a@light.example\nMessage-ID: <1@light.example>\nMIME-Version: 1.0\n"
@@ -164,6 +166,46 @@ def test_an_encrypted_mail_says_so(tmp_path: Path, content: bytes) -> None:
     assert refused.value.reason == "encrypted_file"
 
 
+def test_a_mail_whose_text_is_sealed_in_a_signature_says_what_to_do(tmp_path: Path) -> None:
+    """I5."""
+    with pytest.raises(Unreadable) as refused:
+        mail(tmp_path, b"Content-Type: application/pkcs7-mime; smime-type=signed-data; name=smime.p7m\n\nMIIB")
+
+    assert refused.value.reason == "encrypted_file"
+    assert "signature" in str(refused.value)
+    assert "add that" in str(refused.value)
+
+
+def test_an_encrypted_attachment_is_told_by_its_name(tmp_path: Path) -> None:
+    """I6."""
+    document = mail(
+        tmp_path,
+        b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nSee the contract.\n--b\n"
+        b"Content-Type: application/pkcs7-mime; name=contract.p7m\nContent-Disposition: attachment\n\nMIIB\n--b--",
+    )
+
+    assert document.metadata["attachments"] == ["contract.p7m"]
+    assert "Attachments: contract.p7m\n\nSee the contract." in document.text
+
+
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [
+        (b"filename*=utf-8''a%00b%1B%0Ac.pdf", "ab c.pdf"),
+        (b'filename="=?utf-8?Q?a=00b.pdf?="', "ab.pdf"),
+        (b"filename*=utf-8''%00", "unnamed (application/pdf)"),
+        (b"filename*=utf-7''%2B2AA-.pdf", ".pdf"),
+        (b"filename*=idna''a.pdf", "a.pdf"),
+        (b"filename=caf\xc3\xa9.pdf", "caf\xe9.pdf"),
+        (b"filename*0*=utf-8''caf%C3; filename*1*=%A9.pdf", "caf\xe9.pdf"),
+    ],
+)
+def test_the_name_of_what_is_attached_is_text(tmp_path: Path, told: bytes, name: str) -> None:
+    document = mail(tmp_path, b"Content-Type: application/pdf\nContent-Disposition: attachment; " + told + b"\n\nx")
+
+    assert document.metadata["attachments"] == [name]
+
+
 def test_a_report_of_a_failed_delivery_is_read(tmp_path: Path) -> None:
     document = mail(
         tmp_path,
@@ -203,3 +245,27 @@ def test_huge_headers_take_no_time(tmp_path: Path) -> None:
 
     assert document.metadata["to"].startswith("Käthe <k0@light.example>, Käthe <k1@light.example>")
     assert document.text.endswith("\n\nText")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        b'text/plain; name="' + b";" * 100_000,
+        b"text/plain; " + b'a="";' * 20_000,
+        b"text/plain" + b'; name*0="a"' * 9_000,
+        b"text/plain; " + b"".join(b"name*%d=a;" % number for number in range(9_000)),
+        b"text/plain; charset*=" + b"'" * 100_000,
+        b"multipart/mixed; boundary=" + b'"' * 100_000,
+        b"multipart/mixed; boundary=" + b"\\" * 100_000,
+        b"a/" * 50_000,
+    ],
+)
+@pytest.mark.parametrize("header", [b"Content-Type", b"Content-Disposition", b"Content-Transfer-Encoding"])
+def test_huge_parameters_take_no_time(tmp_path: Path, header: bytes, told: bytes) -> None:
+    path = tmp_path / "mail.eml"
+    path.write_bytes(HEAD + header + b": " + told + b"\n\nText")
+
+    started = time.process_time()
+    read(path)
+
+    assert time.process_time() - started < 2

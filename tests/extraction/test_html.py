@@ -1,5 +1,6 @@
 """HTML of several programs, read as the engine reads it."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -126,6 +127,22 @@ def test_the_title_is_what_the_page_says_else_its_first_heading(tmp_path: Path) 
         assert read_file(path).title == title
 
 
+def test_a_second_title_is_text() -> None:
+    """I6."""
+    page = read_html(
+        b"<title>The pilot</title><h1>Boat <title>and oars</title></h1><p>Words.</p><title>A drawing</title><svg>"
+        b"<title>An arrow</title></svg>"
+    )
+
+    assert page.told["title"] == "The pilot"
+    assert [section.text for section in page.sections] == ["Boat and oars\n\nWords.\n\nA drawing\n\nAn arrow"]
+
+
+def test_a_title_in_a_heading_leaves_the_heading_whole() -> None:
+    """I6."""
+    assert text_of("<h1>Boat <title>and oars</title></h1>") == "Boat and oars"
+
+
 def test_scripts_and_styles_are_not_text_but_what_is_hidden_at_first_is(tmp_path: Path) -> None:
     document = with_body(
         tmp_path,
@@ -206,6 +223,36 @@ def test_no_depth_of_nesting_loses_text(tmp_path: Path, depth: int) -> None:
     )
 
     assert document.text == "Top\n\nbefore\n\ndeep & dark\n\nafter"
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<" + "a" * 100_000,
+        "<a" * 50_000,
+        "<a " * 33_000,
+        "</" * 50_000,
+        "<!" + "-" * 100_000,
+        "<!--" * 25_000,
+        "<script" * 14_000,
+        "<script>" + "</script" * 12_000,
+        "<title>" * 14_000,
+        "<p>" + " \n" * 50_000,
+        "<meta charset=" + " " * 100_000,
+        "<td rowspan=9>" * 7_000,
+        "&" * 100_000,
+        "&#x" + "0" * 100_000,
+        "<h1>" * 25_000,
+        "<li>" * 25_000,
+    ],
+)
+@pytest.mark.parametrize("depth", [0, DEEPER_THAN_THE_PARSER_GOES])
+def test_hostile_html_takes_no_longer_than_its_length(hostile: str, depth: int) -> None:
+    started = time.process_time()
+    read_html((hostile + "<div>" * depth).encode())
+    read_html(("<div>" * depth + hostile).encode())
+
+    assert time.process_time() - started < 5
 
 
 def test_attributes_that_are_none_do_no_harm() -> None:

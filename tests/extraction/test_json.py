@@ -45,6 +45,30 @@ def test_title_and_metadata_are_the_documents_own() -> None:
 
 
 @pytest.mark.parametrize(
+    ("told", "title", "metadata"),
+    [
+        (
+            {"title": "a\0b\x1b", "author": "\x07Mara\nVoss", "created": "2024-02-11"},
+            "ab",
+            {"author": "Mara Voss", "created": "2024-02-11"},
+        ),
+        ({"title": " ", "name": "tide\0tables", "author": "x" * 501}, "tidetables", {"author": "x" * 500}),
+        ({"title": "Untitled", "name": "Spring tides", "author": "unknown"}, "Spring tides", {}),
+        ({"created": "2024-02-11T10:00:00.5+01:00"}, None, {"created": "2024-02-11T10:00:00+01:00"}),
+        ({"created": "2024-02-11T10:00:00"}, None, {"created": "2024-02-11"}),
+        ({"created": 1712050412345, "modified": "last week"}, None, {}),
+    ],
+)
+def test_what_a_document_says_of_itself_is_made_fit_to_be_shown(
+    told: dict[str, Any], title: str | None, metadata: dict[str, str], tmp_path: Path
+) -> None:
+    """I7"""
+    document = read_text(json.dumps(told), tmp_path)
+
+    assert (document.title, document.metadata) == (title, metadata)
+
+
+@pytest.mark.parametrize(
     ("name", "header", "rows"),
     [
         (

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.reading import read_file
 
 from kb.engine.errors import Unreadable
-from kb.engine.ingestion.extraction.readers.text.markdown import sections_of_markdown
+from kb.engine.ingestion.markdown import sections_of_markdown
 
 
 def test_markdown_is_cut_at_headings_with_their_path() -> None:

@@ -43,11 +43,12 @@ def test_sections_arrive_as_they_were_sent(sent: list[Section]) -> None:
 
 
 def test_a_head_arrives_as_it_was_sent() -> None:
-    document = Extracted([[], []], "Öre", {"author": "Ann", "sheet_names": ["a"]}, unit="sheet")
+    metadata = {"author": "Ann", "sheet_names": ["a"]}
+    document = Extracted([[], []], "Öre", metadata, unit="sheet")
 
     head = parse_head(parse(render(render_head(document))))
 
-    assert head == Head("Öre", {"author": "Ann", "sheet_names": ["a"]}, "sheet", "text_extraction", 2)
+    assert head == Head("Öre", metadata, "sheet", "text_extraction", 2, is_confined=False)
 
 
 def test_reasons_arrive_with_code_and_sentence() -> None:

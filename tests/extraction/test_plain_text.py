@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from tests.reading import read_file
 
 from kb.engine.errors import Unreadable
-from kb.engine.ingestion.extraction.readers.text.plain_text import PART_CHARACTERS, cut_into_parts
+from kb.engine.ingestion.extraction.parts import PART_CHARACTERS, cut_into_parts
+from kb.engine.ingestion.sections import Section
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,8 @@ def test_a_long_text_is_read_in_parts_that_end_with_a_paragraph(tmp_path: Path) 
 @given(st.text(alphabet="a \n", min_size=0, max_size=20).map(lambda text: text * 60_000))
 def test_parts_of_a_text_lose_nothing(text: str) -> None:
     """I6"""
-    parts = cut_into_parts(text)
+    parts = cut_into_parts([Section(text, "A"), Section("end", "B")])
 
-    assert "".join(parts) == text
-    assert all(len(part) <= PART_CHARACTERS for part in parts)
+    assert "".join(section.text for part in parts for section in part) == text + "end"
+    assert all(sum(len(section.text) for section in part) <= PART_CHARACTERS for part in parts)
+    assert {section.heading for part in parts for section in part} <= {"A", "B"}

@@ -119,6 +119,29 @@ def test_diagrams_and_comments_are_read_from_their_parts(tmp_path: Path) -> None
     assert "\n\nPlan\nDo\n\nComment: Too dark\n\nNotes: Say" in text
 
 
+def test_what_stands_in_notes_is_found_by_their_own_references(tmp_path: Path) -> None:
+    """I6. The same id means something else on the slide."""
+    notes = "ppt/notesSlides/notesSlide1.xml"
+    frame = (
+        f'<p:graphicFrame><a:graphic><a:graphicData uri="{DRAWING}/diagram"><d:relIds xmlns:d="{DRAWING}/diagram"'
+        f' xmlns:r="{TYPES}" r:dm="rId3"/></a:graphicData></a:graphic></p:graphicFrame></p:spTree>'
+    )
+    relationship = f'<Relationship Id="rId3" Type="{TYPES}/diagramData" Target="../diagrams/data1.xml"/>'
+    path = changed(
+        "pptx/lighthouse.pptx",
+        tmp_path,
+        {
+            notes: ("</p:spTree>", frame),
+            "ppt/notesSlides/_rels/notesSlide1.xml.rels": ("</Relationships>", f"{relationship}</Relationships>"),
+        },
+        {"ppt/diagrams/data1.xml": '<d:dataModel xmlns:d="d"><d:p><d:t>Plan</d:t></d:p></d:dataModel>'},
+    )
+
+    (text,) = (section.text for section in read_file(path).sections if section.heading == "Lamp")
+
+    assert text.endswith("\n\nPlan")
+
+
 def test_a_damaged_slide_spoils_no_other(tmp_path: Path) -> None:
     path = changed("pptx/lighthouse.pptx", tmp_path, {SLIDE: ("</p:sld>", "")}, {})
 

@@ -183,6 +183,21 @@ def test_a_byte_order_mark_before_the_first_brace_is_no_text(tmp_path: Path) -> 
     assert read_file(file).text == "text"
 
 
+def test_a_character_in_two_halves_is_whole_wherever_it_stands(tmp_path: Path) -> None:
+    """I6"""
+    ship = rb"\u-10179?\u-8542?"
+    file = tmp_path / "a.rtf"
+    file.write_bytes(
+        rb"{\rtf1{\info{\title The %b day}{\author {\u-10179?}{\u-8542?} Line}}{\listtext %b\tab}item\par"
+        rb"{\footnote a %b}{\header b %b}c}" % (ship, ship, ship, ship)
+    )
+
+    document = read(file)
+
+    assert (document.title, document.metadata["author"]) == ("The 🚢 day", "🚢 Line")
+    assert "\n\n".join(section.text for section in document.parts[0]) == "- item\n\na 🚢\n\nb 🚢\n\nc"
+
+
 @pytest.mark.parametrize(
     ("body", "pages"),
     [

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.reading import read_file
+from tests.reading import SAMPLES, read_file
 
-from kb.engine.errors import Unreadable
+from kb.engine.errors import Unavailable, Unreadable
 from kb.engine.ingestion.extraction.reader_process import Limits
-from kb.engine.ingestion.extraction.sandbox import DEFAULT_LIMITS, Extraction, open_extraction
+from kb.engine.ingestion.extraction.sandbox import Extraction, open_extraction
 
 # More than the pipe holds, so that the reader is still at work when its first part is here.
 MANY_PARTS = 16
@@ -136,6 +136,7 @@ def test_a_reader_dies_with_its_parent(long_text: Path) -> None:
         (Limits(characters=1_000_000), "extraction_limit"),
         (Limits(parts=3), "extraction_limit"),
         (Limits(line_bytes=1_000), "extraction_limit"),
+        (Limits(seconds_to_open=0.0), "extraction_timeout"),
         (Limits(seconds_a_part=0.0), "extraction_timeout"),
     ],
 )
@@ -159,9 +160,18 @@ def test_a_reader_that_computes_without_end_is_ended(tmp_path: Path) -> None:
     assert refused.value.reason == "extraction_timeout"
 
 
-def test_a_file_that_vanished_is_a_failure_of_its_own(tmp_path: Path) -> None:
-    with pytest.raises(Unreadable), open_extraction("txt", tmp_path / "missing.txt", watch=nothing):
+def test_a_file_that_vanished_is_not_to_blame(tmp_path: Path) -> None:
+    """I5: the job is tried again."""
+    with pytest.raises(Unavailable), open_extraction("txt", tmp_path / "missing.txt", watch=nothing):
         pass
+
+
+def test_a_parser_that_is_not_installed_is_not_the_files_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """I5: the job is tried again."""
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if not entry.endswith("site-packages")])
+
+    with pytest.raises(Unavailable):
+        read_file(SAMPLES / "pdf" / "letter-ghostscript.pdf")
 
 
 CONFINED = """
@@ -170,7 +180,10 @@ sys.path[:] = sys.argv[2:]
 import os
 from kb.engine.ingestion.extraction.confinement import confine
 confine(memory_bytes=1 << 30, cpu_seconds=5, parent=os.getppid())
-import socket, subprocess
+import ctypes, resource, socket, subprocess
+def system_call(*arguments):
+    if ctypes.CDLL(None, use_errno=True).syscall(*arguments) == -1:
+        raise OSError(ctypes.get_errno(), "refused")
 try:
     exec(sys.argv[1])
 except OSError as error:
@@ -196,6 +209,11 @@ def run_confined(attempt: str, folder: Path) -> int:
         "subprocess.run(['/bin/true'])",
         "os.execv('/bin/true', ['true'])",
         "os.kill(os.getppid(), 0)",
+        "system_call(234, os.getppid(), os.getppid(), 0)",
+        "resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (5, 5))",
+        "os.setpriority(os.PRIO_PROCESS, os.getppid(), 10)",
+        "os.utime('there', (0, 0))",
+        "os.setxattr('there', 'user.a', b'b')",
         "open('new', 'w')",
         "open('there', 'a')",
         "open('there', 'r+')",
@@ -220,13 +238,29 @@ def test_a_reader_can_reach_nothing_and_change_nothing(tmp_path: Path, attempt: 
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("there", "as it was")]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux refuses system calls")
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "os.pidfd_open(os.getppid())",
+        "system_call(424, 0, 0, 0, 0)",  # pidfd_send_signal
+        "system_call(425, 1, 0)",  # io_uring_setup
+        "system_call(437, -100, b'new', 0, 0)",  # openat2
+        "system_call(1 << 30 | 41, 2, 1, 0)",  # socket, with 32-bit pointers
+    ],
+)
+def test_newer_ways_to_the_same_are_as_if_they_were_not_there(tmp_path: Path, attempt: str) -> None:
+    """I5"""
+    assert run_confined(attempt, tmp_path) == 38, "ENOSYS"
+
+
+def test_a_reader_can_abort(tmp_path: Path) -> None:
+    """Libraries do so when they get no memory."""
+    assert run_confined("os.abort()", tmp_path) == -signal.SIGABRT
+
+
 def test_a_reader_can_read_and_use_threads(tmp_path: Path) -> None:
     (tmp_path / "there").write_text("as it was")
     attempt = "open('there').read(); import threading; t = threading.Thread(target=str); t.start(); t.join()"
 
     assert run_confined(attempt, tmp_path) == 0
-
-
-def test_the_limits_of_every_document_are_generous() -> None:
-    """The largest text that is accepted by default can be read."""
-    assert DEFAULT_LIMITS.characters >= 100_000_000 > DEFAULT_LIMITS.parts

@@ -7,7 +7,7 @@ from tests.reading import SAMPLES, list_parts, read_file, read_sample
 
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.chunking import split_into_passages
-from kb.engine.ingestion.extraction.readers.tables import xlsx
+from kb.engine.ingestion.extraction.readers.office import xlsx
 from kb.engine.ingestion.sections import Rows, Section
 from kb.engine.ports import Embedder
 
@@ -181,6 +181,45 @@ def test_rows_and_cells_without_numbers_follow_one_another(tmp_path: Path) -> No
 
     assert [section.rows.numbers[-1] for section in document.sections if section.rows] == [1000, 1101]
     assert document.text.endswith("name 1101 | 1101")
+
+
+def test_rows_without_numbers_follow_those_that_have_one(tmp_path: Path) -> None:
+    """I6"""
+    rows = "".join(f"<row><c t='inlineStr'><is><t>name {n}</t></is></c></row>" for n in range(2, 2501))
+    parts = {"xl/worksheets/sheet1.xml": sheet(row("1", "A", "name 1") + rows)}
+
+    document = read_file(changed("xlsx/readings.xlsx", tmp_path / "plain.xlsx", parts))
+
+    assert document.text.split() == [word for n in range(1, 2501) for word in ("name", str(n))]
+    assert len(document.parts) == 3
+
+
+def test_a_sheet_is_read_whatever_its_elements_are_called(tmp_path: Path) -> None:
+    """I6: a prefix hides the rows from those who only count them."""
+    prefixed = (
+        '<x:worksheet xmlns:x="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><x:sheetData>'
+        "<x:row><x:c><x:v>42</x:v></x:c></x:row></x:sheetData></x:worksheet>"
+    )
+
+    document = read_file(
+        changed("xlsx/readings.xlsx", tmp_path / "prefix.xlsx", {"xl/worksheets/sheet1.xml": prefixed})
+    )
+
+    assert document.text == "42"
+
+
+def test_a_name_of_megabytes_is_told_in_few_words(tmp_path: Path) -> None:
+    """I5: the metadata is stored with the document and shown with every hit."""
+    with zipfile.ZipFile(SAMPLES / "xlsx/readings.xlsx") as sample:
+        workbook = sample.read("xl/workbook.xml").decode()
+    name = "a&#x85;b\u200e" + "x" * 3_000_000
+    parts = {"xl/workbook.xml": workbook.replace('"Readings"', f'"{name}"', 1)}
+
+    document = read_file(changed("xlsx/readings.xlsx", tmp_path / "name.xlsx", parts))
+
+    assert document.metadata["sheet_names"] == [document.sections[0].heading]
+    assert document.metadata["sheet_names"][0].startswith("a b")
+    assert len(document.metadata["sheet_names"][0]) <= 120
 
 
 def test_todays_comments_are_read_in_place_of_their_copies_for_older_programs(tmp_path: Path) -> None:

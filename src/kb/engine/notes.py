@@ -5,7 +5,8 @@ from datetime import datetime
 
 from kb.engine.errors import NotANote, VersionConflict
 from kb.engine.ingestion.indexing import index_text
-from kb.engine.ingestion.note_text import describe_note, sections_of_note
+from kb.engine.ingestion.markdown import sections_of_markdown
+from kb.engine.ingestion.note_text import describe_note
 from kb.engine.model import Document, DocumentDetail, NoteContent, Ref
 from kb.engine.ports import Embedder, Store
 
@@ -60,7 +61,7 @@ def _replace(
         if expected_version is not None and expected_version != note.version:
             raise VersionConflict(note.version)
         content = revise(note)
-        indexed = index_text([sections_of_note(content.text)], content.title, embedder)
+        indexed = index_text([sections_of_markdown(content.text)], content.title, embedder)
         try:
             return store.replace_note(ref, content, indexed, expected_version=note.version, now=now)
         except VersionConflict:

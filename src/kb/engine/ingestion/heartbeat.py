@@ -39,6 +39,7 @@ class Heartbeat:
         self._worker_is_stopping = worker_is_stopping
         self._latest = Progress("Starting", 0, 1, "")
         self._written_at = time.monotonic()
+        self._writing = threading.Lock()
         self._is_lost = threading.Event()
         self._must_stop = threading.Event()
         self._is_done = threading.Event()
@@ -80,10 +81,12 @@ class Heartbeat:
                     self._must_stop.set()
 
     def _renew(self) -> None:
-        try:
-            self._store.renew_claim(self._claim, self._latest, lease_until=self._clock() + LEASE)
-        except ClaimLost:
-            self._is_lost.set()
-        except (Unavailable, StorageFull):
-            log.warning("The claim on job %d could not be renewed; trying again.", self._claim.job_id)
-        self._written_at = time.monotonic()
+        # One at a time, or what is older could be written last.
+        with self._writing:
+            try:
+                self._store.renew_claim(self._claim, self._latest, lease_until=self._clock() + LEASE)
+            except ClaimLost:
+                self._is_lost.set()
+            except (Unavailable, StorageFull):
+                log.warning("The claim on job %d could not be renewed; trying again.", self._claim.job_id)
+            self._written_at = time.monotonic()

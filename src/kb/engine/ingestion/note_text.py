@@ -4,8 +4,6 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-from kb.engine.ingestion.extraction.readers.text.markdown import sections_of_markdown
-from kb.engine.ingestion.sections import Section
 from kb.engine.ingestion.titles import shorten
 from kb.engine.words import WORD
 
@@ -34,11 +32,6 @@ def describe_note(text: str, given_title: str | None) -> NoteDescription:
         size_bytes=len(content),
         content_hash=f"sha256:{hashlib.sha256(content).hexdigest()}",
     )
-
-
-def sections_of_note(text: str) -> list[Section]:
-    """Notes are read as Markdown; plain text is Markdown without headings."""
-    return sections_of_markdown(text)
 
 
 def derive_note_title(text: str) -> str:

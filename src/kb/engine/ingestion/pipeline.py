@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from kb.engine.errors import Unreadable
-from kb.engine.ingestion.extraction.reader_process import Limits
-from kb.engine.ingestion.extraction.sandbox import DEFAULT_LIMITS, Extraction, open_extraction
+from kb.engine.ingestion.extraction.sandbox import Extraction, open_extraction
 from kb.engine.ingestion.indexing import index_text
-from kb.engine.ingestion.note_text import describe_note, sections_of_note
+from kb.engine.ingestion.markdown import sections_of_markdown
+from kb.engine.ingestion.note_text import describe_note
 from kb.engine.ingestion.progress import Course, Report
 from kb.engine.ingestion.titles import shorten
 from kb.engine.model import (
@@ -34,7 +34,6 @@ class Pipeline:
     originals: Originals
     embedder: Embedder
     clock: Callable[[], datetime]
-    limits: Limits = DEFAULT_LIMITS
 
     def run(self, claim: Claim, submission: Submission, report: Report) -> Committed:
         """Do the whole job. Before the commit nothing of it can be seen; after it everything can."""
@@ -48,7 +47,7 @@ class Pipeline:
 
     def _ingest(self, claim: Claim, document: NewDocument, submission: Submission, course: Course) -> Committed:
         if isinstance(submission, NoteSubmission):
-            parts = course.follow([sections_of_note(submission.text)], part_count=1, unit="")
+            parts = course.follow([sections_of_markdown(submission.text)], part_count=1, unit="")
             text = index_text(parts, document.title, self.embedder, course.embed)
         else:
             document, text = self._read(document, submission, course)
@@ -66,7 +65,7 @@ class Pipeline:
     ) -> tuple[NewDocument, IndexedText]:
         """The text, and the document with what the file itself tells about it."""
         path = self.originals.path_of(submission.original)
-        with open_extraction(submission.format, path, watch=course.look_up, limits=self.limits) as extraction:
+        with open_extraction(submission.format, path, watch=course.look_up) as extraction:
             title = submission.title or shorten(extraction.head.title or submission.filename, MAX_TITLE_CHARACTERS)
             parts = course.follow(extraction.parts(), part_count=extraction.head.part_count, unit=extraction.head.unit)
             text = index_text(parts, title, self.embedder, course.embed)

@@ -9,18 +9,19 @@ its words, and must not keep all others from being found by their meaning.
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 
 from kb.engine.errors import Damaged, DocumentNotFound, Unreadable, VersionConflict
 from kb.engine.ingestion.extraction.sandbox import open_extraction
 from kb.engine.ingestion.indexing import index_text
-from kb.engine.ingestion.note_text import describe_note, sections_of_note
+from kb.engine.ingestion.markdown import sections_of_markdown
+from kb.engine.ingestion.note_text import describe_note
 from kb.engine.ingestion.pipeline import Pipeline, describe_unread
 from kb.engine.ingestion.progress import Report
 from kb.engine.ingestion.sections import Section
-from kb.engine.model import Claim, DocumentDetail, DocumentId, IndexSource, Progress
+from kb.engine.model import Claim, DocumentDetail, DocumentId, IndexedText, IndexSource, Progress
 from kb.engine.originals import is_whole
 from kb.engine.ports import Store
 
@@ -77,8 +78,7 @@ def _index_anew(
         try:
             # Without its chunks: they may be what is damaged.
             detail = pipeline.store.read_document(document_id, chunk_limit=0)
-            parts = _read_parts(pipeline, detail, source, look_up)
-            text = index_text(parts, detail.document.title, pipeline.embedder, lambda embedded, known: look_up())
+            text = _make_text(pipeline, detail, source, look_up)
             if not text.chunks and detail.document.chunk_count:
                 raise Unreadable("no_text_found", "No text is found in it any more.")
             pipeline.store.replace_text(claim, document_id, text, expected_version=detail.document.version)
@@ -91,47 +91,47 @@ def _index_anew(
         return
 
 
-def _read_parts(
+def _make_text(
     pipeline: Pipeline, detail: DocumentDetail, source: IndexSource, look_up: Callable[[], None]
-) -> list[list[Section]]:
+) -> IndexedText:
     """From what is asked for, or, if that cannot be read, from the other."""
-    document_id = detail.document.id
-    if source is IndexSource.ORIGINALS:
-        try:
-            return _read_original(pipeline, detail, look_up)
-        except Unreadable as error:
-            log.warning("Document %d keeps its text: %s", document_id, error)
-            return _read_chunks(pipeline.store, document_id)
+
+    def index(parts: Iterable[Sequence[Section]]) -> IndexedText:
+        return index_text(parts, detail.document.title, pipeline.embedder, lambda embedded, known: look_up())
+
+    ways = [partial(_read_original, pipeline, detail, look_up), partial(_read_chunks, pipeline.store, detail)]
+    read, read_instead = ways if source is IndexSource.ORIGINALS else reversed(ways)
     try:
-        return _read_chunks(pipeline.store, document_id)
+        return index(read())
     except Unreadable as error:
-        log.warning("Document %d is read again: %s", document_id, error)
-        parts = _read_original(pipeline, detail, look_up)
+        log.warning("Document %d is made from what else there is of it: %s", detail.document.id, error)
+    text = index(read_instead())
+    if source is IndexSource.CHUNKS:
         pipeline.store.mend_full_text()
-        return parts
+    return text
 
 
-def _read_chunks(store: Store, document_id: DocumentId) -> list[list[Section]]:
+def _read_chunks(store: Store, detail: DocumentDetail) -> Iterator[list[Section]]:
     try:
-        chunks = store.read_document(document_id).chunks
+        chunks = store.read_document(detail.document.id).chunks
     except Damaged as error:
         raise Unreadable("corrupt_file", "Its chunks are damaged.") from error
     # Each is a part of its own: one that fits the model stays as it is, a longer one is split.
-    return [[Section(chunk.text, chunk.heading, chunk.page_num)] for chunk in chunks]
+    yield from ([Section(chunk.text, chunk.heading, chunk.page_num)] for chunk in chunks)
 
 
-def _read_original(pipeline: Pipeline, detail: DocumentDetail, look_up: Callable[[], None]) -> list[list[Section]]:
+def _read_original(pipeline: Pipeline, detail: DocumentDetail, look_up: Callable[[], None]) -> Iterator[list[Section]]:
     """Raises `Unreadable` for what is missing or damaged: what was made of it when it was whole is better."""
     document, text = detail.document, detail.text
     if text is not None:
         if describe_note(text, document.title).content_hash != document.content_hash:
             raise Unreadable("corrupt_file", "The text of the note is damaged.")
-        return [sections_of_note(text)]
+        yield sections_of_markdown(text)
+        return
     path = None if document.original is None else pipeline.originals.path_of(document.original)
     if path is None or not is_whole(path, str(document.original)):
         raise Unreadable("corrupt_file", "Its original is missing or damaged.")
-    with open_extraction(document.format, path, watch=look_up, limits=pipeline.limits) as extraction:
-        parts = list(extraction.parts())
+    with open_extraction(document.format, path, watch=look_up) as extraction:
+        yield from extraction.parts()
         if not describe_unread(extraction).items() <= document.metadata.items():
             raise Unreadable("corrupt_file", "Less of it can be read than before.")
-        return parts

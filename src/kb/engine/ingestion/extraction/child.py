@@ -15,7 +15,15 @@ from kb.engine.ingestion.extraction.cleaning import clean
 from kb.engine.ingestion.extraction.confinement import confine
 from kb.engine.ingestion.extraction.extracted import Extracted
 from kb.engine.ingestion.extraction.formats import READERS
-from kb.engine.ingestion.extraction.messages import Message, render, render_head, render_reason, render_section
+from kb.engine.ingestion.extraction.messages import (
+    Message,
+    render,
+    render_head,
+    render_reason,
+    render_section,
+    render_trace,
+)
+from kb.engine.ingestion.extraction.parts import cut_into_parts
 from kb.engine.ingestion.sections import Section
 
 _DAMAGED = Unreadable(
@@ -34,16 +42,23 @@ def main(told: str) -> None:
     # What a parser prints goes where errors go, to nowhere.
     channel = os.dup(1)
     os.dup2(2, 1)
-    confine(memory_bytes=task["memory_bytes"], cpu_seconds=task["cpu_seconds"], parent=task["parent"])
+    is_confined = confine(memory_bytes=task["memory_bytes"], cpu_seconds=task["cpu_seconds"], parent=task["parent"])
     with open(channel, "wb") as lines:
         for message in _read(task["format"], Path(task["path"]), task["first_part"]):
-            lines.write(render(message))
+            lines.write(render({**message, "confined": is_confined}))
             lines.flush()
 
 
 def _read(format: str, path: Path, first_part: int) -> Iterator[Message]:
     try:
-        document: Extracted = import_module(f"kb.engine.ingestion.extraction.readers.{READERS[format]}").read(path)
+        reader = import_module(f"kb.engine.ingestion.extraction.readers.{READERS[format]}")
+        path.open("rb").close()
+    except (ImportError, OSError) as error:
+        # Neither the file nor whoever sent it is to blame.
+        yield {"fault": render_trace(error)}
+        return
+    try:
+        document = _cut_if_long(reader.read(path))
         head = render_head(document)
     except Exception as error:  # noqa: BLE001 - whatever a parser raises, the file is to blame
         yield {"error": _explain(error)}
@@ -55,6 +70,14 @@ def _read(format: str, path: Path, first_part: int) -> Iterator[Message]:
         except Exception as error:  # noqa: BLE001 - the next part may be whole
             message = {"unread": _explain(error)}
         yield message
+
+
+def _cut_if_long(document: Extracted) -> Extracted:
+    """What was read in one go need not be sent in one."""
+    if not isinstance(document.parts, list):
+        return document
+    parts = [part for sections in document.parts for part in cut_into_parts(sections)]
+    return document if len(parts) == len(document.parts) else replace(document, parts=parts, unit="part")
 
 
 def _clean(section: Section) -> Section:

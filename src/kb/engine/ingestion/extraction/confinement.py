@@ -1,8 +1,9 @@
 """What a process that reads strangers' files may not do: outlive its parent, eat the machine, reach the network, start
 programs, or change a file.
 
-The limits hold on every Unix. On Linux the kernel also refuses the system calls for the rest: a parser that is taken
-over by the file it reads can then do nothing but send text to its parent.
+The limits hold on every Unix (that of memory not on macOS). On Linux the kernel also refuses the system calls for the
+rest: a parser that is taken over by the file it reads can then read other files of the same user, and send text to its
+parent, but nothing else.
 """
 
 import ctypes
@@ -17,8 +18,11 @@ _PR_SET_PDEATHSIG = 1
 _LESS_URGENT_THAN_THE_PARENT = 5
 
 
-def confine(*, memory_bytes: int, cpu_seconds: int, parent: int) -> None:
-    """Give up all that reading does not need. Called before any parser is imported; nothing of it can be undone."""
+def confine(*, memory_bytes: int, cpu_seconds: int, parent: int) -> bool:
+    """Give up all that reading does not need. Called before any parser is imported; nothing of it can be undone.
+
+    False if the kernel has not taken the network, other processes and the writing of files.
+    """
     os.nice(_LESS_URGENT_THAN_THE_PARENT)
     _limit(resource.RLIMIT_AS, memory_bytes)
     # At the hard limit it would be killed without a word of what for.
@@ -26,12 +30,13 @@ def confine(*, memory_bytes: int, cpu_seconds: int, parent: int) -> None:
     _limit(resource.RLIMIT_FSIZE, 0)
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_NOFILE, 64)
-    if sys.platform == "linux":
+    is_linux = sys.platform == "linux"
+    if is_linux:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        refuse_system_calls()
     # It may have died before it could be followed.
     if os.getppid() != parent:
         sys.exit(1)
+    return is_linux and refuse_system_calls()
 
 
 def _limit(what: int, soft: int, hard: int | None = None) -> None:

@@ -13,8 +13,9 @@ from kb.engine.ingestion.sections import Section
 
 
 class Parts(Protocol):
-    """A list; or, better for a long document, something that reads each part when it is asked for. Then the first is
-    embedded before the last is read, and one that cannot be read is skipped."""
+    """A list, whose parts are cut if they are long; or, better for a document of many pages, something that reads each
+    part when it is asked for. Then the first is embedded before the last is read, and one that cannot be read is
+    skipped."""
 
     def __len__(self) -> int: ...
 

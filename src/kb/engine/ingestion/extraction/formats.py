@@ -27,7 +27,7 @@ FORMATS = (
     Format("pdf", "pdf.pdf", (".pdf",)),
     Format("docx", "office.docx", (".docx", ".docm", ".dotx", ".dotm")),
     Format("pptx", "office.pptx", (".pptx", ".pptm", ".potx", ".ppsx", ".ppsm")),
-    Format("xlsx", "tables.xlsx", (".xlsx", ".xlsm", ".xltx", ".xltm")),
+    Format("xlsx", "office.xlsx", (".xlsx", ".xlsm", ".xltx", ".xltm")),
     Format("odt", "office.odt", (".odt", ".ott")),
     Format("epub", "web.epub", (".epub",)),
     Format("rtf", "office.rtf", (".rtf",)),

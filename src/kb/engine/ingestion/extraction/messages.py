@@ -4,6 +4,7 @@
     {"sections": [[text, heading, page, header, numbers]]}      then each part in its turn,
     {"unread": {"code", "message", "trace"}}                    or why it cannot be read
     {"error": {"code", "message", "trace"}}                     instead of all that, why nothing can
+    {"fault": trace}                                            or what is wrong here, and not with the file
 
 The parent takes nothing for granted: a reader that was taken over by its file may say anything.
 """
@@ -14,7 +15,7 @@ import traceback
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from kb.engine.errors import Unreadable
+from kb.engine.errors import Unavailable, Unreadable
 from kb.engine.ingestion.extraction.extracted import Extracted
 from kb.engine.ingestion.sections import Rows, Section
 
@@ -36,11 +37,14 @@ class Nonsense(ValueError):
 
 @dataclass(frozen=True)
 class Head:
+    """`is_confined` is False where the kernel lets a reader use the network and change files."""
+
     title: str | None
     metadata: dict[str, Any]
     unit: str
     processing_method: str
     part_count: int
+    is_confined: bool
 
 
 def render(message: Message) -> bytes:
@@ -79,9 +83,12 @@ def parse_head(message: Message) -> Head:
         } if parts >= 0 and max(len(unit), len(method)) <= _MAX_WORD_CHARACTERS:
             if len(_storable(json.dumps([title, metadata], ensure_ascii=False))) > MAX_METADATA_CHARACTERS:
                 raise Nonsense
-            return Head(title, metadata, unit, method, parts)
+            return Head(title, metadata, unit, method, parts, is_confined=message.get("confined") is True)
         case {"error": reason}:
             raise _parse_reason(reason)
+        case {"fault": str() as trace}:
+            log.error("Files of this format cannot be read here: %s", trace[-_MAX_TRACE_CHARACTERS:])
+            raise Unavailable("The file cannot be read for a reason that lies in kb itself; its log tells more.")
     raise Nonsense
 
 
@@ -117,14 +124,17 @@ def _parse_rows(header: Any, numbers: Any, *, row_count: int) -> Rows:
 
 
 def render_reason(reason: Unreadable, cause: Exception) -> dict[str, str]:
-    trace = "".join(traceback.format_exception(cause))
-    return {"code": reason.reason, "message": reason.message, "trace": trace[-_MAX_TRACE_CHARACTERS:]}
+    return {"code": reason.reason, "message": reason.message, "trace": render_trace(cause)}
+
+
+def render_trace(cause: Exception) -> str:
+    return "".join(traceback.format_exception(cause))[-_MAX_TRACE_CHARACTERS:]
 
 
 def _parse_reason(told: Any) -> Unreadable:
     match told:
         case {"code": str() as code, "message": str() as message, "trace": str() as trace}:
-            log.debug("A reader has failed: %s", trace[-_MAX_TRACE_CHARACTERS:])
+            log.info("A file cannot be read: %s", trace[-_MAX_TRACE_CHARACTERS:])
             return Unreadable(_storable(code)[:_MAX_WORD_CHARACTERS], _storable(message)[:_MAX_HEADING_CHARACTERS])
     raise Nonsense
 

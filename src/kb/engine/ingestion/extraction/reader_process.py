@@ -1,5 +1,6 @@
 """A child that reads one file (`child.py`), as its parent sees it: something to be heard, and to be killed."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -28,8 +29,6 @@ sys.path[:] = sys.argv[2:]
 from kb.engine.ingestion.extraction.child import main
 main(sys.argv[1])
 """
-# Some parsers would start a thread for each core, and onnxruntime would report home.
-_ENVIRONMENT = {"OMP_NUM_THREADS": "1", "ORT_DISABLE_TELEMETRY": "1"}
 
 _ADVICE = "If it is an honest document, split it and add the pieces."
 TOO_SLOW = ("extraction_timeout", f"Reading the file takes longer than a document may. {_ADVICE}")
@@ -47,12 +46,14 @@ class Limits:
 
     memory_bytes: int = 1536 * 1024 * 1024
     cpu_seconds: int = 600
+    seconds_to_open: float = 180
+    """Until its head is there. Many formats are read in one go."""
     seconds_a_part: float = 60
-    """Counted while its parent waits for it, not while it waits for its parent."""
+    """Both are counted while its parent waits for it, not while it waits for its parent."""
     parts: int = 20_000
     characters: int = 250_000_000
     """More than the largest text may have that is accepted by default, and than its rows have with bars between."""
-    line_bytes: int = 256 * 1024 * 1024
+    line_bytes: int = 64 * 1024 * 1024
 
 
 class ReaderDied(Exception):
@@ -82,20 +83,23 @@ class ReaderProcess:
             stderr=subprocess.DEVNULL,
             bufsize=0,
             cwd="/",
-            env=_ENVIRONMENT,
+            env={},
             start_new_session=True,
         )
         assert self._process.stdout is not None  # noqa: S101 - it was started with a pipe
         self._pipe = self._process.stdout.fileno()
         if sys.platform == "linux":
-            fcntl.fcntl(self._pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+            # There may be no more room for pipes; then it is as long as any.
+            with contextlib.suppress(OSError):
+                fcntl.fcntl(self._pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         self._poll = select.poll()
         self._poll.register(self._pipe, select.POLLIN)
         self._heard = bytearray()
+        self._looked_up_at = time.monotonic()
 
-    def hear(self) -> bytes:
+    def hear(self, *, within_seconds: float) -> bytes:
         """The next line; raises `ReaderDied` if there will be none, and what `watch` raises."""
-        give_up_at = time.monotonic() + self._limits.seconds_a_part
+        give_up_at = time.monotonic() + within_seconds
         searched = 0
         while (end := self._heard.find(b"\n", searched)) < 0:
             searched = len(self._heard)
@@ -119,8 +123,11 @@ class ReaderProcess:
             raise ReaderDied(*TOO_MUCH)
 
     def _hear_more(self) -> None:
-        if not self._poll.poll(LOOK_UP_EVERY_SECONDS * 1000):
+        has_news = self._poll.poll(LOOK_UP_EVERY_SECONDS * 1000)
+        if time.monotonic() > self._looked_up_at + LOOK_UP_EVERY_SECONDS:
             self._watch()
+            self._looked_up_at = time.monotonic()
+        if not has_news:
             return
         heard = os.read(self._pipe, PIPE_BYTES)
         if not heard:

@@ -9,6 +9,7 @@ that was taken over by its file may send anything.
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -34,32 +35,29 @@ class Extraction:
         self._watch = watch
         self._limits = limits
         self._restarts = 0
+        self.unread: list[int] = []
+        """Which parts, counted from 1, could not be read so far."""
         self._reader = self._start(first_part=0)
         try:
             self.head = self._hear_head()
         except BaseException:
             self.close()
             raise
-        self.unread: list[int] = []
-        """Which parts, counted from 1, could not be read so far."""
 
     def close(self) -> None:
         self._reader.kill()
 
     def parts(self) -> Iterator[list[Section]]:
-        """Each part's sections; none of one that is blank or cannot be read. Raises `Unreadable` if none can be."""
+        """Each part's sections; none of one that is blank or cannot be read. Raises `Unreadable` if most cannot be."""
         characters = 0
         for number in range(1, self.head.part_count + 1):
             try:
-                sections = self._hear(parse_sections)
+                sections = self._hear(parse_sections, within_seconds=self._limits.seconds_a_part)
             except Unreadable as reason:
-                self.unread.append(number)
-                if len(self.unread) == self.head.part_count:
-                    raise
-                log.info("Part %d of a document cannot be read: %s", number, reason.message)
+                self._leave_out(number, reason)
                 sections = []
             except ReaderDied as death:
-                self.unread.append(number)
+                self._leave_out(number, death.reason)
                 self._go_on_behind(number, death)
                 sections = []
             characters += sum(map(_count_characters, sections))
@@ -72,28 +70,37 @@ class Extraction:
 
     def _hear_head(self) -> Head:
         try:
-            head = self._hear(parse_head)
+            head = self._hear(parse_head, within_seconds=self._limits.seconds_to_open)
         except ReaderDied as death:
             raise death.reason from death
         if head.part_count > self._limits.parts:
             raise Unreadable(*TOO_MUCH)
+        if not head.is_confined:
+            _warn_that_nothing_confines()
         return head
 
-    def _hear(self, parse_message: Callable[[Message], Heard]) -> Heard:
+    def _hear(self, parse_message: Callable[[Message], Heard], *, within_seconds: float) -> Heard:
         try:
-            return parse_message(parse(self._reader.hear()))
+            return parse_message(parse(self._reader.hear(within_seconds=within_seconds)))
         except Nonsense as error:
             raise ReaderDied(*CRASHED) from error
 
+    def _leave_out(self, number: int, reason: Unreadable) -> None:
+        log.info("Part %d of a document cannot be read: %s", number, reason.message)
+        self.unread.append(number)
+        # A document of which most is missing would only look like one.
+        if len(self.unread) * 2 > self.head.part_count:
+            raise reason
+
     def _go_on_behind(self, number: int, death: ReaderDied) -> None:
         self._reader.kill()
-        if len(self.unread) == self.head.part_count or self._restarts == MAX_RESTARTS:
+        if number == self.head.part_count:
+            return
+        if self._restarts == MAX_RESTARTS:
             raise death.reason from death
-        log.warning("The reader of a document died at part %d: %s", number, death)
-        if number < self.head.part_count:
-            self._restarts += 1
-            self._reader = self._start(first_part=number)
-            self._hear_head()
+        self._restarts += 1
+        self._reader = self._start(first_part=number)
+        self._hear_head()
 
 
 @contextmanager
@@ -113,3 +120,8 @@ def open_extraction(
 
 def _count_characters(section: Section) -> int:
     return len(section.text) + len(section.heading or "") + (len(section.rows.header) if section.rows else 0)
+
+
+@cache
+def _warn_that_nothing_confines() -> None:
+    log.warning("This system does not keep the process that reads files from using the network or changing files.")

@@ -14,20 +14,25 @@ _PR_SET_NO_NEW_PRIVS = 38
 _SECCOMP_MODE_FILTER = 2
 
 _INSTRUCTION = struct.Struct("HBBI")
-_ALLOW = 0x7FFF0000
-_FAIL_WITH = 0x00050000
 _LOAD_WORD = 0x20
+_AND = 0x54
 _JUMP_IF_EQUAL = 0x15
 _JUMP_IF_AT_LEAST = 0x35
-_JUMP_IF_ANY_BIT = 0x45
 _RETURN = 0x06
-# Where `struct seccomp_data` holds the call's number, the processor's kind, and the low half of each argument.
+_ALLOW = 0x7FFF0000
+_FAIL_WITH = 0x00050000
+# Where `struct seccomp_data` holds the call's number, the processor's kind, and the low half of its first argument.
 _NUMBER, _PROCESSOR, _ARGUMENTS = 0, 4, 16
 
-_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_CLONE_THREAD = 0x00010000
+_PROCESSORS = ("x86_64", "aarch64")
+_PROCESSOR_CODES = (0xC000003E, 0xC00000B7)
 
-# The number of each call on x86-64 and on 64-bit Arm, which has no call that a newer one replaces.
+# Calls with higher numbers came after 2019, the same on both. They fail as on a kernel that does not have them: the C
+# library then does with older ones, whose arguments can be looked at. (So do x86-64's calls with 32-bit pointers.)
+_FIRST_NEW = 424
+_HARMLESS_NEW = {"close_range": 436, "faccessat2": 439, "epoll_pwait2": 441, "futex_waitv": 449}
+
+# The number of each on x86-64 and on 64-bit Arm, which does not have those that a newer one replaces.
 _NEVER = {
     # the network
     "socket": (41, 198),
@@ -47,12 +52,23 @@ _NEVER = {
     "execveat": (322, 281),
     "kill": (62, 129),
     "tkill": (200, 130),
+    "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240),
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
+    "setpriority": (141, 140),
+    "sched_setaffinity": (203, 122),
+    "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119),
+    "sched_setattr": (314, 274),
+    "ioprio_set": (251, 30),
+    "shmget": (29, 194),
+    "msgget": (68, 186),
+    "semget": (64, 190),
+    "mq_open": (240, 180),
     # files
     "creat": (85, None),
-    "openat2": (437, 437),
     "open_by_handle_at": (304, 265),
     "truncate": (76, 45),
     "rename": (82, None),
@@ -76,24 +92,36 @@ _NEVER = {
     "lchown": (94, None),
     "fchown": (93, 55),
     "fchownat": (260, 54),
+    "utime": (132, None),
+    "utimes": (235, None),
+    "futimesat": (261, None),
+    "utimensat": (280, 88),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16),
+    # the system
     "mount": (165, 40),
-    # ways around this filter
-    "io_uring_setup": (425, 425),
+    "umount2": (166, 39),
+    "chroot": (161, 51),
+    "unshare": (272, 97),
+    "setns": (308, 268),
     "bpf": (321, 280),
+    "userfaultfd": (323, 282),
+    "perf_event_open": (298, 241),
+    "add_key": (248, 217),
+    "keyctl": (250, 219),
 }
-# Allowed for reading only; with the place of the flags among the arguments.
-_OPEN = {"open": ((2, None), 1), "openat": ((257, 56), 2)}
-# Allowed for threads only.
-_CLONE = (56, 220)
-_CLONE3 = 435
-_PROCESSORS = ("x86_64", "aarch64")
-_PROCESSOR_CODES = (0xC000003E, 0xC00000B7)
-# On x86-64 every call has a second number for 32-bit pointers.
-_FIRST_X32 = 0x40000000
+
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_CLONE_THREAD = 0x00010000
+_ALL_BITS = 0xFFFFFFFF
 
 
 def refuse_system_calls() -> bool:
-    """Whether this process can from now on use no network, start no process and change no file.
+    """Whether this process can from now on use no network, touch no other process and change no file.
 
     False where the kernel or the processor is not one that this module knows.
     """
@@ -106,8 +134,8 @@ def refuse_system_calls() -> bool:
     prctl = ctypes.CDLL(None).prctl
     if prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         return False
-    refused: int = prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.c_char_p(described), 0, 0)
-    return refused == 0
+    failed: int = prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.c_char_p(described), 0, 0)
+    return not failed
 
 
 def _write_filter(processor: int) -> Iterator[bytes]:
@@ -117,26 +145,36 @@ def _write_filter(processor: int) -> Iterator[bytes]:
     yield _instruction(_JUMP_IF_EQUAL, _PROCESSOR_CODES[processor], 1, 0)
     yield _instruction(_RETURN, denied)
     yield _instruction(_LOAD_WORD, _NUMBER)
-    yield _instruction(_JUMP_IF_AT_LEAST, _FIRST_X32, 0, 1)
-    yield _instruction(_RETURN, denied)
+    for harmless in _HARMLESS_NEW.values():
+        yield _instruction(_JUMP_IF_EQUAL, harmless, 0, 1)
+        yield _instruction(_RETURN, _ALLOW)
+    yield _instruction(_JUMP_IF_AT_LEAST, _FIRST_NEW, 0, 1)
+    yield _instruction(_RETURN, _FAIL_WITH | errno.ENOSYS)
     for numbers in _NEVER.values():
         if (number := numbers[processor]) is not None:
             yield _instruction(_JUMP_IF_EQUAL, number, 0, 1)
             yield _instruction(_RETURN, denied)
-    # The C library then starts its threads with `clone`, whose arguments can be looked at.
-    yield _instruction(_JUMP_IF_EQUAL, _CLONE3, 0, 1)
-    yield _instruction(_RETURN, _FAIL_WITH | errno.ENOSYS)
-    for numbers, flags in _OPEN.values():
+    itself = os.getpid()
+    for numbers, argument, bits, allowed in (
+        ((2, None), 1, _WRITING, [0]),  # open
+        ((257, 56), 2, _WRITING, [0]),  # openat
+        ((56, 220), 0, _CLONE_THREAD, [_CLONE_THREAD]),  # clone
+        ((234, 131), 0, _ALL_BITS, [itself]),  # tgkill, by which a process aborts
+        ((302, 261), 0, _ALL_BITS, [0, itself]),  # prlimit64
+    ):
         if (number := numbers[processor]) is not None:
-            yield _instruction(_JUMP_IF_EQUAL, number, 0, 4)
-            yield _instruction(_LOAD_WORD, _ARGUMENTS + 8 * flags)
-            yield _instruction(_JUMP_IF_ANY_BIT, _WRITING, 0, 1)
-            yield _instruction(_RETURN, denied)
-            yield _instruction(_RETURN, _ALLOW)
-    yield _instruction(_JUMP_IF_EQUAL, _CLONE[processor], 0, 3)
-    yield _instruction(_LOAD_WORD, _ARGUMENTS)
-    yield _instruction(_JUMP_IF_ANY_BIT, _CLONE_THREAD, 1, 0)
-    yield _instruction(_RETURN, denied)
+            yield from _allow_only(number, argument, bits, allowed)
+    yield _instruction(_RETURN, _ALLOW)
+
+
+def _allow_only(number: int, argument: int, bits: int, allowed: list[int]) -> Iterator[bytes]:
+    """Of this call, allow only those in which these bits of an argument are one of the allowed values."""
+    yield _instruction(_JUMP_IF_EQUAL, number, 0, 4 + len(allowed))
+    yield _instruction(_LOAD_WORD, _ARGUMENTS + 8 * argument)
+    yield _instruction(_AND, bits)
+    for left, value in reversed(list(enumerate(allowed))):
+        yield _instruction(_JUMP_IF_EQUAL, value, left + 1, 0)
+    yield _instruction(_RETURN, _FAIL_WITH | errno.EPERM)
     yield _instruction(_RETURN, _ALLOW)
 
 

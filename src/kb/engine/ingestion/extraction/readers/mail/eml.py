@@ -12,8 +12,8 @@ from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.extracted import Extracted
 from kb.engine.ingestion.extraction.readers.mail.headers import (
     RawHeaders,
-    decode_words,
     read_date,
+    read_filename,
     read_header,
     read_sender,
 )
@@ -60,7 +60,8 @@ def read(path: Path) -> Extracted:
     if content.is_encrypted and not content.text:
         raise Unreadable(
             "encrypted_file",
-            "The mail is encrypted. Open it in your mail program, save or forward its text, and add that.",
+            "The mail is encrypted, or its text is sealed in a signature (S/MIME). Open it in your mail program, save "
+            "or forward its text, and add that.",
         )
     subject = read_header(message, "Subject")
     told = {name.lower(): read_header(message, name) for name in _HEAD}
@@ -87,7 +88,7 @@ def _read_part(part: Message, levels_left: int) -> _Content:
         raise Unreadable("extraction_limit", "The mail is nested deeper than any honest one. It is not safe to read.")
     kind, payload = part.get_content_type(), part.get_payload()
     if kind in _ENCRYPTED:
-        return _Content(is_encrypted=True)
+        return _Content(names=_names_of(part, kind), is_encrypted=True)
     if not isinstance(payload, list):
         return _read_leaf(part, kind)
     if kind == "message/delivery-status":
@@ -137,12 +138,16 @@ def _choose(alternatives: Sequence[_Content]) -> list[Section]:
 def _names_of(part: Message, kind: str) -> list[str]:
     """The name of what is attached; of none if it is the mail's own text, or a picture in it."""
     disposition = part.get_content_disposition()
-    name = shorten(decode_words(part.get_filename("")).replace("\\", "/").rpartition("/")[2], _LONGEST_NAME)
     if disposition != "attachment" and kind.startswith("image/") and part.get("Content-ID"):
         return []
+    name = _fit_name(read_filename(part).replace("\\", "/").rpartition("/")[2])
     if not name and disposition == "attachment" and not kind.startswith("message/"):
-        return [f"unnamed ({kind})"]
+        name = _fit_name(f"unnamed ({kind})")
     return [name] if name else []
+
+
+def _fit_name(name: str) -> str:
+    return shorten(tidy(name), _LONGEST_NAME)
 
 
 def _forwarded(message: Message, content: _Content) -> list[Section]:

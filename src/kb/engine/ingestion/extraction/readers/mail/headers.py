@@ -11,6 +11,8 @@ from kb.engine.ingestion.extraction.readers.shared.charsets import decode_as
 
 # Some thousand recipients.
 MAX_HEADER_CHARACTERS = 100_000
+# The standard library takes the square of their length to tell parameters apart.
+_MAX_PARAMETERS_CHARACTERS = 4_000
 # Parsing an address takes a call for each bracket in it.
 _MAX_ADDRESS_CHARACTERS = 400
 
@@ -22,7 +24,7 @@ class RawHeaders(Compat32):
     """Leaves headers as they were sent: the standard policy stumbles over broken ones, and is slow at long ones."""
 
     def header_fetch_parse(self, name: str, value: str) -> str:
-        return value
+        return value[:_MAX_PARAMETERS_CHARACTERS] if name.lower().startswith("content-") else value
 
 
 def read_header(message: Message, name: str) -> str:
@@ -43,6 +45,15 @@ def read_date(message: Message) -> str:
     except (ValueError, TypeError, OverflowError):
         return ""
     return (date if date.tzinfo else date.replace(tzinfo=UTC)).isoformat()
+
+
+def read_filename(part: Message) -> str:
+    """What the part is to be called as a file; "" if it does not say."""
+    told = part.get_param("filename", "", "content-disposition") or part.get_param("name", "")
+    if isinstance(told, tuple):
+        charset, _, name = told
+        return decode_as(name.encode("latin-1", errors="surrogateescape"), charset or "utf-8")
+    return decode_words(told)
 
 
 def decode_words(raw: str) -> str:

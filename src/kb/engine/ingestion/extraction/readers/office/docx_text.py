@@ -176,7 +176,7 @@ def _symbol(element: etree._Element) -> str:
         place = int(attribute(element, "char") or "", 16)
     except ValueError:
         return ""
-    if place < _PRIVATE_USE:
+    if 0 <= place < _PRIVATE_USE:
         return chr(place)
     is_lettered = (attribute(element, "font") or "").lower() == "symbol"
     return _SYMBOLS.get(place - _PRIVATE_USE, "") if is_lettered else ""

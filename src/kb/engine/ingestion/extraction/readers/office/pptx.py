@@ -85,7 +85,7 @@ def _read_slide(archive: Archive, part: str, number: int) -> list[Section]:
         for comment in _read_comments(parse_xml(archive.read(comments))):
             outline.add_paragraph(f"Comment: {comment}")
     for notes_part in find_parts(archive, relationships, "notesSlide"):
-        notes = _Shapes(archive, relationships, left_out=_LEFT_OUT_OF_NOTES)
+        notes = _Shapes(archive, read_relationships(archive, notes_part), left_out=_LEFT_OUT_OF_NOTES)
         notes.read(parse_xml(archive.read(notes_part)))
         if notes.blocks:
             outline.add_paragraph("Notes: " + "\n\n".join(notes.blocks))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.extracted import Extracted
-from kb.engine.ingestion.extraction.readers.office.rtf_body import BULLET, Body
+from kb.engine.ingestion.extraction.readers.office.rtf_body import BULLET, Body, join_halves
 from kb.engine.ingestion.extraction.readers.office.rtf_tables import Fonts, Style, Styles
 from kb.engine.ingestion.extraction.readers.office.rtf_words import (
     BODY,
@@ -213,7 +213,7 @@ class _Reader:
         self._to_skip = 0
         closed, self._group = self._group, self._around.pop()
         if closed.written is not None and closed.written is not self._group.written and closed.holds != BODY:
-            self._finish(closed.holds, "".join(closed.written), closed.values)
+            self._finish(closed.holds, join_halves("".join(closed.written)), closed.values)
 
     def _enter(self, holds: str) -> None:
         self._write_bytes()

@@ -34,7 +34,7 @@ class Body:
 
     def end_paragraph(self, level: int | None, *, in_table: bool) -> None:
         """`level` is that of a heading; None for anything else."""
-        text = _join_halves("".join(self.written)).strip("\n")
+        text = join_halves("".join(self.written)).strip("\n")
         has_text = bool(text.strip())
         mark, self.mark = self.mark, ""
         self.written.clear()
@@ -65,7 +65,7 @@ class Body:
 
     def add_note(self, text: str, mark: str) -> None:
         """It stands after the paragraph or table that is being read."""
-        note = _join_halves(text).strip()
+        note = text.strip()
         if note:
             self._notes.append(mark + note)
         if not (self.written or self._cell or self._row or self._table):
@@ -111,6 +111,6 @@ class Body:
         self._notes = []
 
 
-def _join_halves(text: str) -> str:
+def join_halves(text: str) -> str:
     """RTF counts in units of UTF-16, so that a rare character comes in two halves."""
     return text.encode("utf-16-le", errors="surrogatepass").decode("utf-16-le", errors="replace")

@@ -15,8 +15,8 @@ from kb.engine.errors import Unreadable
 MAX_MEMBERS = 10_000
 MAX_MEMBER_BYTES = 200 * 1024 * 1024
 MAX_TOTAL_BYTES = 500 * 1024 * 1024
-# Honest markup shrinks to a fiftieth at best, empty cells more; small members may do as they like.
-MAX_RATIO = 200
+# Honest markup shrinks to a fiftieth at best; small members may do as they like.
+MAX_RATIO = 100
 RATIO_COUNTS_FROM_BYTES = 10 * 1024 * 1024
 
 _IS_ENCRYPTED = 0x1
@@ -28,7 +28,8 @@ _LOOKED_AT_BYTES = 1024 * 1024
 class Archive:
     def __init__(self, opened: zipfile.ZipFile) -> None:
         self._opened = opened
-        self._members = {member.filename: member for member in opened.infolist()}
+        # Some programs put the slashes of Windows between folders.
+        self._members = {member.filename.replace("\\", "/"): member for member in opened.infolist()}
         self._bytes_read = 0
 
     @property

@@ -45,7 +45,7 @@ def read(path: Path) -> Extracted:
     try:
         return _read_json(text)
     except (ValueError, RecursionError, MemoryError):
-        return Extracted([[Section(part)] for part in plain_text.cut_into_parts(text)], unit="part")
+        return Extracted([[Section(text)]])
 
 
 def _read_json(text: str) -> Extracted:

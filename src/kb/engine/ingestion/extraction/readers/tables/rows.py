@@ -4,6 +4,7 @@ A row is a line of its section. A table's header is not: it stands in `Rows`, an
 """
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
@@ -47,14 +48,14 @@ class Table:
     open: Callable[[], Iterator[tuple[int, Section]]]
     """Its sections, each with the number of its first row, in order."""
     parts: Sequence[int]
-    """The numbers of those parts (`part_of`) that may hold something, in order."""
+    """The numbers of those parts (`part_of`) that seem to hold something, in order. Rows elsewhere are read too."""
 
 
 class TableParts:
     """The sections of tables in parts of about a thousand rows. In their order they are read in one go."""
 
     def __init__(self, tables: Iterable[Table]) -> None:
-        self._places = [(table, part) for table in tables for part in table.parts]
+        self._places = [(table, parts) for table in tables for parts in _share_out(table.parts)]
         self._opened: Table | None = None
         self._sections: Iterator[tuple[int, Section]] = iter(())
         self._next: tuple[int, Section] | None = None
@@ -64,17 +65,23 @@ class TableParts:
         return len(self._places)
 
     def __getitem__(self, index: int) -> list[Section]:
-        table, part = self._places[index]
-        if self._opened is not table or part < self._next_part:
+        table, parts = self._places[index]
+        if self._opened is not table or parts.start < self._next_part:
             self._opened, self._sections = table, table.open()
             self._next = next(self._sections, None)
-        self._next_part = part + 1
+        self._next_part = parts.stop
         sections = []
-        while self._next is not None and part_of(self._next[0]) <= part:
-            if part_of(self._next[0]) == part:
+        while self._next is not None and part_of(self._next[0]) < parts.stop:
+            if part_of(self._next[0]) >= parts.start:
                 sections.append(self._next[1])
             self._next = next(self._sections, None)
         return sections
+
+
+def _share_out(parts: Sequence[int]) -> list[range]:
+    """All parts that a table could have: those before a listed one go with it, and those after the last with that."""
+    starts = [0, *(part + 1 for part in parts[:-1])]
+    return [range(start, stop) for start, stop in zip(starts, [*starts[1:], sys.maxsize], strict=True)]
 
 
 def part_of(number: int) -> int:

@@ -6,12 +6,12 @@ without braces alike.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from kb.engine.ingestion.extraction.extracted import Extracted
 from kb.engine.ingestion.extraction.readers.text.definitions import Definition, find_definition, find_table_header
-from kb.engine.ingestion.extraction.readers.text.plain_text import PART_CHARACTERS, cut_into_parts, read_text
+from kb.engine.ingestion.extraction.readers.text.plain_text import read_text
 from kb.engine.ingestion.sections import Section
 from kb.engine.ingestion.titles import shorten
 
@@ -54,7 +54,7 @@ class _Open:
 
 
 def read(path: Path) -> Extracted:
-    return Extracted(_pack(sections_of_code(read_text(path))), unit="part")
+    return Extracted([sections_of_code(read_text(path))])
 
 
 def sections_of_code(text: str) -> list[Section]:
@@ -173,19 +173,6 @@ def _join_small(pieces: list[_Piece]) -> list[_Piece]:
 def _shared_path(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     length = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     return one[:length]
-
-
-def _pack(sections: list[Section]) -> list[list[Section]]:
-    parts: list[list[Section]] = [[]]
-    characters = 0
-    for section in sections:
-        for text in cut_into_parts(section.text):
-            if parts[-1] and characters + len(text) > PART_CHARACTERS:
-                parts.append([])
-                characters = 0
-            parts[-1].append(replace(section, text=text))
-            characters += len(text)
-    return parts
 
 
 def _render_path(path: tuple[str, ...]) -> str | None:

@@ -19,13 +19,10 @@ _BYTE_ORDER_MARKS = (
 _NEED_A_MARK = ["utf_7", "utf_16", "utf_16_le", "utf_16_be", "utf_32", "utf_32_le", "utf_32_be"]
 _WESTERN = "cp1252"
 _SAMPLE_BYTES = 32_768
-# A long text is searchable text from its first part on, before its last is read.
-PART_CHARACTERS = 500_000
 
 
 def read(path: Path) -> Extracted:
-    text = read_text(path)
-    return Extracted([[Section(part)] for part in cut_into_parts(text)], unit="part")
+    return Extracted([[Section(read_text(path))]])
 
 
 def read_text(path: Path) -> str:
@@ -34,19 +31,6 @@ def read_text(path: Path) -> str:
     if not text.strip():
         raise Unreadable("no_text_found", "The file holds no text. Check that it is the one you meant to add.")
     return text
-
-
-def cut_into_parts(text: str) -> list[str]:
-    """The text in parts of bearable length, cut at a paragraph's end if there is one near, or else a line's."""
-    parts = []
-    start = 0
-    while len(text) - start > PART_CHARACTERS:
-        end = start + PART_CHARACTERS
-        ends = (text.rfind(mark, start + PART_CHARACTERS // 2, end) for mark in ("\n\n", "\n", " "))
-        cut = next((cut + 1 for cut in ends if cut >= 0), end)
-        parts.append(text[start:cut])
-        start = cut
-    return [*parts, text[start:]]
 
 
 def decode(data: bytes) -> str:

@@ -12,7 +12,7 @@ from kb.engine.ingestion.extraction.readers.shared.outline import MAX_HEADING_CH
 from kb.engine.ingestion.extraction.readers.web.epub_contents import read_contents
 from kb.engine.ingestion.extraction.readers.web.epub_package import SVG, Package, read_package
 from kb.engine.ingestion.extraction.readers.web.html_pages import Page, read_html
-from kb.engine.ingestion.extraction.readers.web.svg import read_drawing
+from kb.engine.ingestion.extraction.readers.web.svg import read_svg
 from kb.engine.ingestion.sections import Section
 from kb.engine.ingestion.titles import shorten
 
@@ -40,7 +40,7 @@ class _Chapters:
         chapter = self._package.chapters[index]
         with open_archive(self._path) as archive:
             content = archive.read(chapter.name)
-        page = read_drawing(content) if chapter.media_type == SVG else read_html(content)
+        page = read_svg(content) if chapter.media_type == SVG else read_html(content)
         titles = self._contents.get(chapter.name) or self._own_title(page)
         return [replace(section, heading=_render_path(titles, page.heading, section)) for section in page.sections]
 

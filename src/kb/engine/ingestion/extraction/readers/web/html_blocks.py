@@ -132,8 +132,8 @@ class BlockReader:
             return
         if name in _SAID_AROUND:
             self._pieces.append(_SAID_AROUND[name][1])
-        if name == "title" and not self._open["svg"]:
-            self.told.setdefault("title", self._take_block())
+        if name == "title" and self._is_title_of_page():
+            self.told["title"] = self._take_block()
         elif name in _HEADINGS:
             self._end_heading()
         elif name in _BLOCKS:
@@ -149,6 +149,10 @@ class BlockReader:
     def close(self) -> None:
         """All has been told."""
         self._end_heading()
+
+    def _is_title_of_page(self) -> bool:
+        """Whether the title that ends is it: there are others in drawings and, by mistake, in the text."""
+        return self._level is None and not self._open["svg"] and not self.told.get("title")
 
     def _end_heading(self) -> None:
         self._end_block(before="h1")

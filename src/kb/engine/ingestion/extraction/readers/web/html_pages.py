@@ -14,9 +14,10 @@ from kb.engine.ingestion.extraction.readers.shared.xml_trees import attributes, 
 from kb.engine.ingestion.extraction.readers.web.html_blocks import BlockReader
 from kb.engine.ingestion.sections import Section
 
-_CHARSET = re.compile(rb"""<(?:meta|\?xml)\s[^<>]*?(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
+_CHARSET = re.compile(rb"""<(?:meta|\?xml)\s[^<>]*?(?:charset|encoding)\s*+=\s*+["']?\s*+([\w.:-]+)""", re.IGNORECASE)
 _LOOKED_AT_BYTES = 4096
-_TAG = re.compile(r"<!--|<[!?][^<>]*>|<(?P<closes>/?)(?P<name>[a-zA-Z][^\s/<>]*)[^<>]*>")
+# Possessive: what gives back no letter takes no longer than the text is long.
+_TAG = re.compile(r"<!--|<[!?][^<>]*+>|<(?P<closes>/?)(?P<name>[a-zA-Z][^\s/<>]*+)[^<>]*+>")
 _CLOSING = {
     "<!--": re.compile("-->"),
     "script": re.compile(r"</script[^<>]*>", re.IGNORECASE),

@@ -25,12 +25,12 @@ _PROGRAM = "Matplotlib v"
 
 
 def read(path: Path) -> Extracted:
-    drawing = read_drawing(path.read_bytes())
+    drawing = read_svg(path.read_bytes())
     properties = make_properties(drawing.told)
     return Extracted([drawing.sections], properties.title, {**properties.metadata})
 
 
-def read_drawing(content: bytes) -> Page:
+def read_svg(content: bytes) -> Page:
     root = parse_xml(content)
     etree.strip_tags(root, etree.Entity)
     outline = Outline()

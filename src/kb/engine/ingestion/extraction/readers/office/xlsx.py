@@ -24,6 +24,7 @@ from kb.engine.ingestion.extraction.readers.office.package import (
     relationship_id,
 )
 from kb.engine.ingestion.extraction.readers.office.properties import read_office_properties
+from kb.engine.ingestion.extraction.readers.office.sheet_remarks import read_remarks
 from kb.engine.ingestion.extraction.readers.shared.archive import Archive, open_archive
 from kb.engine.ingestion.extraction.readers.shared.xml_trees import local_name, parse_xml
 from kb.engine.ingestion.extraction.readers.tables.rows import (
@@ -37,7 +38,6 @@ from kb.engine.ingestion.extraction.readers.tables.rows import (
     make_row,
     part_of,
 )
-from kb.engine.ingestion.extraction.readers.tables.sheet_remarks import read_remarks
 from kb.engine.ingestion.sections import Section
 from kb.engine.ingestion.titles import shorten
 
@@ -56,11 +56,16 @@ _ERRORS = frozenset(("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#
 @dataclass(frozen=True)
 class _Sheet:
     name: str
+    """As the file has it; the libraries know the sheet by it."""
     number: int
     parts: Sequence[int]
     is_void: bool
     """Whether it is nearly nothing between two cells far apart."""
     remarks: str
+
+    @cached_property
+    def heading(self) -> str:
+        return shorten(clean(self.name), MAX_HEADING_CHARACTERS)
 
 
 def read(path: Path) -> Extracted:
@@ -69,7 +74,7 @@ def read(path: Path) -> Extracted:
         sheets = _find_sheets(archive)
     workbook = _Workbook(path)
     tables = [Table(partial(_read_sheet, workbook, sheet), sheet.parts) for sheet in sheets]
-    names = [sheet.name for sheet in sheets[:MAX_NAMES_TOLD]]
+    names = [sheet.heading for sheet in sheets[:MAX_NAMES_TOLD]]
     return Extracted(
         TableParts(tables),
         title=properties.title,
@@ -89,26 +94,21 @@ def _find_sheets(archive: Archive) -> list[_Sheet]:
         content = archive.read(part) if part in archive else b""
         remarks = read_remarks(archive, part)
         parts, is_void = _measure(content)
-        if remarks and not parts:
-            parts = range(1)
         sheets.append(_Sheet(element.get("name", ""), number, parts, is_void, remarks))
     return sheets
 
 
 def _measure(content: bytes) -> tuple[Sequence[int], bool]:
-    """Which parts of the sheet have rows, and whether it is too large to be held as one block."""
+    """Which parts of the sheet seem to have rows, and whether it is too large to be held as one block."""
     numbers: set[bytes] = set()
     columns: set[bytes] = set()
     for start in range(0, len(content), _SCANNED_BYTES):
         end = start + _SCANNED_BYTES + _OVERLAP
         numbers.update(_ROW.findall(content, start, end))
         columns.update(_COLUMN.findall(content, start, end))
-    rows = set(map(int, numbers))
-    if not rows:
-        # They need no numbers if each follows the one before it.
-        return range(part_of(content.count(b"<row")) + 1), False
-    width = max(map(_column_number, columns), default=0)
-    return sorted(set(map(part_of, rows))), max(rows) * width > MAX_CELLS
+    # A row needs no number if it follows the one before it.
+    rows = {1, content.count(b"<row"), *map(int, numbers)}
+    ...
 
 
 def _column_number(letters: bytes) -> int:
@@ -153,10 +153,9 @@ class _Workbook:
 
 
 def _read_sheet(workbook: _Workbook, sheet: _Sheet) -> Iterator[tuple[int, Section]]:
-    heading = shorten(clean(sheet.name), MAX_HEADING_CHARACTERS)
-    yield from cut_into_sections(find_tables(workbook.read_rows(sheet), heading), sheet.number)
+    yield from cut_into_sections(find_tables(workbook.read_rows(sheet), sheet.heading), sheet.number)
     if sheet.remarks:
-        yield (sheet.parts[-1] + 1) * ROWS_PER_PART, Section(sheet.remarks, heading, sheet.number)
+        yield (sheet.parts[-1] + 1) * ROWS_PER_PART, Section(sheet.remarks, sheet.heading, sheet.number)
 
 
 def _render(value: object) -> str:

@@ -1,0 +1,35 @@
+"""Long documents that were read in one go, cut into parts of bearable length."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from kb.engine.ingestion.sections import Section
+
+# The first is embedded before the last is sent, and none takes much memory.
+PART_CHARACTERS = 500_000
+
+
+def cut_into_parts(sections: Iterable[Section]) -> list[list[Section]]:
+    """The sections in parts of at most `PART_CHARACTERS`; a section that is longer is cut, unless it is rows."""
+    parts: list[list[Section]] = [[]]
+    characters = 0
+    for section in sections:
+        for piece in _cut(section):
+            if parts[-1] and characters + len(piece.text) > PART_CHARACTERS:
+                parts.append([])
+                characters = 0
+            parts[-1].append(piece)
+            characters += len(piece.text)
+    return parts
+
+
+def _cut(section: Section) -> Iterator[Section]:
+    """Cut at a paragraph's end if there is one near, or else a line's, or a word's. Nothing is lost."""
+    text, start = section.text, 0
+    while section.rows is None and len(text) - start > PART_CHARACTERS:
+        end = start + PART_CHARACTERS
+        ends = (text.rfind(mark, start + PART_CHARACTERS // 2, end) for mark in ("\n\n", "\n", " "))
+        cut = next((cut + 1 for cut in ends if cut >= 0), end)
+        yield replace(section, text=text[start:cut])
+        start = cut
+    yield replace(section, text=text[start:]) if start else section

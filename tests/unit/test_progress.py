@@ -1,0 +1,77 @@
+from kb.engine.ingestion.progress import Course
+from kb.engine.ingestion.sections import Section
+from kb.engine.model import Progress
+
+
+class Told:
+    """Takes down what is reported, and which of it at once."""
+
+    def __init__(self) -> None:
+        self.progress: list[Progress] = []
+        self.at_once: list[str] = []
+
+    def __call__(self, progress: Progress, *, at_once: bool = False) -> None:
+        self.progress.append(progress)
+        if at_once:
+            self.at_once.append(progress.message)
+
+
+def test_each_part_is_told_of_before_it_is_waited_for_and_the_last_one_at_once() -> None:
+    """I4"""
+    told = Told()
+    course = Course(told, "a.pdf")
+    waited_for = []
+
+    def read() -> list[list[Section]]:
+        return [[], [], []]
+
+    for _ in course.follow(read(), part_count=3, unit="page"):
+        waited_for.append(told.progress[-1].message)
+    course.save(5)
+
+    assert waited_for == [f"Processing page {number} of 3" for number in (1, 2, 3)]
+    assert told.at_once == ["Processing page 3 of 3"]
+    assert told.progress[0].message == "Reading a.pdf"
+    assert told.progress[-1] == Progress("Saving", 3, 4, "Saving 5 chunks")
+
+
+def test_while_parts_are_awaited_embedding_says_nothing_new() -> None:
+    told = Told()
+    course = Course(told, "a.pdf")
+    parts = course.follow([[], []], part_count=2, unit="slide")
+
+    next(parts)
+    course.embed(0, 32)
+    list(parts)
+    course.embed(32, 40)
+
+    assert [progress.message for progress in told.progress[1:]] == [
+        "Processing slide 1 of 2",
+        "Processing slide 1 of 2",
+        "Processing slide 2 of 2",
+        "Embedding chunk 33 of 40",
+    ]
+
+
+def test_a_document_of_one_part_tells_of_its_chunks() -> None:
+    """E6"""
+    told = Told()
+    course = Course(told, "a.txt")
+
+    for _ in course.follow([[]], part_count=1, unit="page"):
+        course.embed(0, 0)
+        for embedded in (0, 32, 64):
+            course.embed(embedded, 70)
+    course.save(70)
+
+    assert [progress.message for progress in told.progress] == [
+        "Reading a.txt",
+        "Reading a.txt",
+        "Embedding chunk 1 of 70",
+        "Embedding chunk 33 of 70",
+        "Embedding chunk 65 of 70",
+        "Saving 70 chunks",
+    ]
+    fractions = [progress.fraction for progress in told.progress]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] < 1
