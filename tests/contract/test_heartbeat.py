@@ -41,9 +41,11 @@ def test_a_report_on_a_cancelled_job_ends_it(store: Store) -> None:
     """E7"""
     claim = claim_new_job(store)
 
-    with start(store, claim) as heartbeat, pytest.raises(ClaimLost):
+    with start(store, claim) as heartbeat:
         store.cancel_job(claim.job_id, now=NOW)
-        heartbeat.report(progress_of(1), at_once=True)
+
+        with pytest.raises(ClaimLost):
+            heartbeat.report(progress_of(1), at_once=True)
 
 
 def test_a_worker_that_stops_ends_the_job_after_a_grace(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

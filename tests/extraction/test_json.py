@@ -56,14 +56,17 @@ def test_title_and_metadata_are_the_documents_own() -> None:
         ({"title": "Untitled", "name": "Spring tides", "author": "unknown"}, "Spring tides", {}),
         ({"created": "2024-02-11T10:00:00.5+01:00"}, None, {"created": "2024-02-11T10:00:00+01:00"}),
         ({"created": "2024-02-11T10:00:00"}, None, {"created": "2024-02-11"}),
-        ({"created": 1712050412345, "modified": "last week"}, None, {}),
+        ({"title": "1984", "created": 1712050412345, "modified": "last week"}, "1984", {}),
     ],
 )
 def test_what_a_document_says_of_itself_is_made_fit_to_be_shown(
     told: dict[str, Any], title: str | None, metadata: dict[str, str], tmp_path: Path
 ) -> None:
     """I7"""
-    document = read_text(json.dumps(told), tmp_path)
+    path = tmp_path / "some.json"
+    path.write_text(json.dumps(told), encoding="utf-8")
+
+    document = read_file(path)
 
     assert (document.title, document.metadata) == (title, metadata)
 

@@ -23,7 +23,7 @@ from kb.engine.ingestion.extraction.messages import (
 )
 from kb.engine.ingestion.sections import Rows, Section
 
-TEXTS = st.text()
+TEXTS = st.text(st.characters(exclude_characters="\0", codec="utf-8"))
 HEAD: dict[str, Any] = {"title": None, "metadata": {}, "unit": "page", "method": "text_extraction", "parts": 1}
 
 
@@ -80,6 +80,9 @@ def test_a_line_that_is_no_message_is_nonsense(line: bytes) -> None:
         {"sections": []},
         HEAD | {"title": 1},
         HEAD | {"metadata": []},
+        HEAD | {"metadata": {"deep": {"er": 1}}},
+        HEAD | {"metadata": {"deep": [["er"]]}},
+        HEAD | {"title": "a\0b"},
         HEAD | {"metadata": {"long": "x" * MAX_METADATA_CHARACTERS}},
         HEAD | {"metadata": {"half": "\ud800"}},
         HEAD | {"title": "\ud800"},
@@ -90,6 +93,7 @@ def test_a_line_that_is_no_message_is_nonsense(line: bytes) -> None:
         HEAD | {"parts": 1.5},
         {"error": "why"},
         {"error": {"code": 1, "message": "", "trace": ""}},
+        {"error": {"code": "made_up", "message": "", "trace": ""}},
     ],
 )
 def test_a_head_that_no_reader_would_send_is_nonsense(message: dict[str, Any]) -> None:
@@ -104,7 +108,10 @@ def test_a_head_that_no_reader_would_send_is_nonsense(message: dict[str, Any]) -
         ["text"],
         [None, None, None, None, None],
         ["text", 1, None, None, None],
-        ["text", "x" * 10_001, None, None, None],
+        ["text", "x" * 5_001, None, None, None],
+        ["te\0xt", None, None, None, None],
+        ["text", None, 1.5, None, None],
+        ["text", None, None, "x" * 100_001, [1]],
         ["text", None, "1", None, None],
         ["text", None, -1, None, None],
         ["text", None, 2**40, None, None],

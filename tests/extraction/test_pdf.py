@@ -10,6 +10,7 @@ from tests.reading import SAMPLES, ReadDocument, read_file, read_sample
 
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.readers.pdf import pdf
+from kb.engine.ingestion.extraction.readers.shared.properties import make_properties
 
 READABLE = sorted(
     path.relative_to(SAMPLES).as_posix()
@@ -209,6 +210,8 @@ def test_titles_and_authors_that_programs_make_up_count_as_none() -> None:
         ("D:20240501120000+02'00'", "2024-05-01T12:00:00+02:00"),
         ("D:20240501120000-0530", "2024-05-01T12:00:00-05:30"),
         ("D:20240501120000Z00'00'", "2024-05-01T12:00:00Z"),
+        ("d:20240501120000z", "2024-05-01T12:00:00Z"),
+        (" D:20240501120000+02", "2024-05-01T12:00:00+02:00"),
         ("D:202405011200Z", "2024-05-01T12:00:00Z"),
         ("D:20240501120000", "2024-05-01"),
         ("20240501", "2024-05-01"),
@@ -220,7 +223,7 @@ def test_titles_and_authors_that_programs_make_up_count_as_none() -> None:
     ],
 )
 def test_dates_are_rfc_3339_or_dropped(written: str, meant: str) -> None:
-    assert pdf.parse_date(written) == meant
+    assert make_properties({"created": pdf.reshape_date(written)}).metadata.get("created", "") == meant
 
 
 @pytest.mark.parametrize("name", ["secret-aes256-pikepdf.pdf", "secret-rc4-pikepdf.pdf"])

@@ -6,7 +6,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.engine.ingestion.extraction.readers.pdf.bookmarks import Heading, Outline
+from kb.engine.ingestion.extraction.readers.pdf.bookmarks import Bookmarks, Heading
 from kb.engine.ingestion.extraction.readers.pdf.text import lay_out
 
 
@@ -43,16 +43,16 @@ def test_cutting_at_headings_loses_no_line(lines: list[str], data: st.DataObject
     drawn = data.draw(st.lists(st.tuples(st.sampled_from(["one", "two", "three", "four"]), st.integers(0, 2))))
     headings = [Heading(title=key, level=level, path=key, key=key, page_index=4) for key, level in drawn]
 
-    sections = Outline(headings).cut(4, "\n".join(lines))
+    sections = Bookmarks(headings).cut(4, "\n".join(lines))
 
     kept = [line for section in sections for line in section.text.split("\n") if line]
     assert kept == [line for line in lines if line]
     assert all(section.page_num == 5 and section.text for section in sections)
 
 
-def outline_of(*headings: tuple[str, int, int]) -> Outline:
+def bookmarks_of(*headings: tuple[str, int, int]) -> Bookmarks:
     """Each heading by its title, level and page; the path is the title alone."""
-    return Outline(
+    return Bookmarks(
         [
             Heading(title=title, level=level, path=title, key=title.casefold(), page_index=page_index)
             for title, level, page_index in headings
@@ -60,29 +60,29 @@ def outline_of(*headings: tuple[str, int, int]) -> Outline:
     )
 
 
-def cut(outline: Outline, page_index: int, text: str) -> list[tuple[str | None, str]]:
-    return [(section.heading, section.text) for section in outline.cut(page_index, text)]
+def cut(bookmarks: Bookmarks, page_index: int, text: str) -> list[tuple[str | None, str]]:
+    return [(section.heading, section.text) for section in bookmarks.cut(page_index, text)]
 
 
 def test_a_heading_that_is_not_on_its_page_holds_from_the_one_before_it() -> None:
-    outline = outline_of(("Alpha", 0, 0), ("Missing", 1, 0), ("Gamma", 0, 0), ("Delta", 0, 1))
+    bookmarks = bookmarks_of(("Alpha", 0, 0), ("Missing", 1, 0), ("Gamma", 0, 0), ("Delta", 0, 1))
 
-    assert cut(outline, 0, "Before the first.\nAlpha\nwords\nGamma\nend") == [
+    assert cut(bookmarks, 0, "Before the first.\nAlpha\nwords\nGamma\nend") == [
         (None, "Before the first."),
         ("Missing", "Alpha\nwords"),
         ("Gamma", "Gamma\nend"),
     ]
-    assert cut(outline, 1, "Another page") == [("Delta", "Another page")]
+    assert cut(bookmarks, 1, "Another page") == [("Delta", "Another page")]
 
 
 def test_a_running_head_stays_with_the_heading_below_it_but_the_end_of_a_sentence_does_not() -> None:
-    outline = outline_of(("Alpha", 0, 0), ("Beta", 0, 1), ("Gamma", 0, 2))
+    bookmarks = bookmarks_of(("Alpha", 0, 0), ("Beta", 0, 1), ("Gamma", 0, 2))
 
-    assert cut(outline, 1, "My Book\nBeta\nwords") == [("Beta", "My Book\nBeta\nwords")]
-    assert cut(outline, 2, "the end.\nGamma\nwords") == [("Beta", "the end."), ("Gamma", "Gamma\nwords")]
+    assert cut(bookmarks, 1, "My Book\nBeta\nwords") == [("Beta", "My Book\nBeta\nwords")]
+    assert cut(bookmarks, 2, "the end.\nGamma\nwords") == [("Beta", "the end."), ("Gamma", "Gamma\nwords")]
 
 
 def test_a_bare_heading_begins_the_section_of_its_child_but_not_of_its_sibling() -> None:
-    outline = outline_of(("Alpha", 0, 0), ("Beta", 0, 0), ("Gamma", 1, 0))
+    bookmarks = bookmarks_of(("Alpha", 0, 0), ("Beta", 0, 0), ("Gamma", 1, 0))
 
-    assert cut(outline, 0, "Alpha\n\nBeta\nGamma\nwords") == [("Alpha", "Alpha"), ("Gamma", "Beta\nGamma\nwords")]
+    assert cut(bookmarks, 0, "Alpha\n\nBeta\nGamma\nwords") == [("Alpha", "Alpha"), ("Gamma", "Beta\nGamma\nwords")]

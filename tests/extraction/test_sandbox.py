@@ -48,8 +48,8 @@ def read_on(extraction: Extraction, *, disturb: signal.Signals, times: int) -> l
     for sections in extraction.parts():
         lengths.append(sum(len(section.text) for section in sections))
         if len(lengths) <= times:
-            (reader,) = find_readers()
-            reader.send_signal(disturb)
+            for reader in find_readers():
+                reader.send_signal(disturb)
     return lengths
 
 

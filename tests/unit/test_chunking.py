@@ -5,7 +5,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kb.engine.ingestion.chunking import MAX_CHARACTERS_PER_TOKEN, split_into_passages
+from kb.engine.ingestion.chunking import split_into_passages
+from kb.engine.ingestion.measuring import MAX_CHARACTERS_PER_TOKEN
 from kb.engine.ingestion.sections import Section
 from kb.engine.model import Passage
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kb.engine.ingestion.chunking import MAX_CHARACTERS_PER_TOKEN, TokenSpans, split_into_passages
+from kb.engine.ingestion.chunking import split_into_passages
+from kb.engine.ingestion.measuring import MAX_CHARACTERS_PER_TOKEN, TokenSpans
 from kb.engine.ingestion.sections import Rows, Section
 from kb.engine.model import Passage
 

@@ -44,5 +44,5 @@ def _find_in_folder(folder: Path) -> Iterator[Source]:
 
 def _source_of(path: Path, *, is_named: bool) -> Source:
     # A path on disk may hold bytes that are no text, and those cannot be sent as they are.
-    absolute = os.fsencode(path.absolute()).decode(errors="backslashreplace")
+    absolute = os.fsencode(os.path.abspath(path)).decode(errors="backslashreplace")
     return Source(str(path), path, absolute, is_named)

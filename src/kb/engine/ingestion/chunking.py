@@ -8,23 +8,15 @@ else anywhere. A sentence that fits a passage is never cut. Nothing is lost but 
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kb.engine.ingestion.fences import find_fences, is_inside
+from kb.engine.ingestion.measuring import MAX_CHARACTERS_PER_TOKEN, STRETCH, TokenSpans
 from kb.engine.ingestion.packing import join_tiny_sections
+from kb.engine.ingestion.row_passages import split_rows
 from kb.engine.ingestion.sections import Section
-from kb.engine.ingestion.tables import split_rows
 from kb.engine.model import Passage
-
-TokenSpans = Callable[[str], list[tuple[int, int]]]
-
-# A word that the tokenizer does not know is one token, be it a million characters long. English has some
-# five characters a token; a passage with more than this many is not prose, and would be too long to read.
-MAX_CHARACTERS_PER_TOKEN = 8
-
-# How much is tokenised at a time: a token costs about 200 bytes of memory, and a text file may be 100 MB.
-_STRETCH = 200_000
 
 _SPACE = re.compile(r"\s+")
 _PARAGRAPH_BREAK = re.compile(r"\n[^\S\n]*\n\s*")
@@ -57,14 +49,7 @@ def split_into_passages(sections: Sequence[Section], token_spans: TokenSpans, *,
 
     def split_section(section: Section) -> Iterator[Passage]:
         if section.rows:
-            return split_rows(
-                section,
-                section.rows,
-                token_spans,
-                split_text,
-                max_tokens=max_tokens,
-                max_characters_per_token=MAX_CHARACTERS_PER_TOKEN,
-            )
+            return split_rows(section, section.rows, token_spans, split_text, max_tokens=max_tokens)
         return (Passage(text, section.heading, section.page_num) for text in split_text(section.text, max_tokens))
 
     joined = join_tiny_sections(sections, max_tokens=max_tokens)
@@ -74,9 +59,9 @@ def split_into_passages(sections: Sequence[Section], token_spans: TokenSpans, *,
 def _stretches(text: str) -> Iterator[str]:
     """The text in pieces small enough to tokenise, cut where a passage would most likely end anyway."""
     start = 0
-    while len(text) - start > _STRETCH:
-        end = start + _STRETCH
-        cuts = (text.rfind(mark, start + _STRETCH // 2, end) for mark in ("\n\n", "\n", ". ", " "))
+    while len(text) - start > STRETCH:
+        end = start + STRETCH
+        cuts = (text.rfind(mark, start + STRETCH // 2, end) for mark in ("\n\n", "\n", ". ", " "))
         cut = next((cut + 1 for cut in cuts if cut >= 0), end)
         yield text[start:cut]
         start = cut

@@ -16,7 +16,8 @@ log = logging.getLogger(__name__)
 
 # A dead worker's job is taken over this long after its last heartbeat. It bears a machine that stalls.
 LEASE = timedelta(seconds=15)
-HEARTBEAT = timedelta(seconds=1)
+# Also how long it takes until a cancellation is noticed.
+HEARTBEAT = timedelta(seconds=0.5)
 # Progress is written down no more often: each time is a flush of the disk.
 SECONDS_BETWEEN_REPORTS = 0.25
 # How long a job may go on when the worker is told to stop. Most are done by then.
@@ -28,7 +29,7 @@ class Stopping(Exception):
 
 
 class Heartbeat:
-    """Renews the claim every second from a thread of its own, as long as the block runs."""
+    """Renews the claim twice a second from a thread of its own, as long as the block runs."""
 
     def __init__(
         self, store: Store, claim: Claim, clock: Callable[[], datetime], worker_is_stopping: threading.Event

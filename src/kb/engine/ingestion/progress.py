@@ -20,7 +20,7 @@ class Course:
         self._report = report
         self._part_count = 1
         self._is_read = False
-        self._latest = Progress("Extracting text", 0, 2, f"Reading {filename}")
+        self._latest = Progress("Extracting text", 0, 1, f"Reading {filename}")
         self.look_up()
 
     def look_up(self) -> None:
@@ -48,7 +48,7 @@ class Course:
         if self._part_count > 1:
             self._tell("Generating embeddings", self._part_count, self._part_count + 1, message)
         else:
-            self._tell("Generating embeddings", 1 + embedded, 2 + known, message)
+            self._tell("Generating embeddings", embedded, known + 1, message)
 
     def save(self, chunks: int) -> None:
         steps = self._latest.total_steps

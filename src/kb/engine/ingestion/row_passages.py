@@ -6,33 +6,26 @@ A row is not cut if it fits a passage by itself. Each passage names its rows beh
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
+from kb.engine.ingestion.measuring import MAX_CHARACTERS_PER_TOKEN, STRETCH, TokenSpans
 from kb.engine.ingestion.sections import Rows, Section
 from kb.engine.model import Passage
 
-TokenSpans = Callable[[str], list[tuple[int, int]]]
 SplitText = Callable[[str, int], Iterator[str]]
 """Cuts a text that is no table into passages of at most so many tokens."""
 
 # A header may take this share of a passage; of a longer one only the beginning stands at the head of each.
 _SHARE_OF_HEADER = 4
-# How much is tokenised at a time, in characters.
-_STRETCH = 200_000
 
 
 def split_rows(
-    section: Section,
-    rows: Rows,
-    token_spans: TokenSpans,
-    split_text: SplitText,
-    *,
-    max_tokens: int,
-    max_characters_per_token: int,
+    section: Section, rows: Rows, token_spans: TokenSpans, split_text: SplitText, *, max_tokens: int
 ) -> Iterator[Passage]:
     """Passages of at most `max_tokens` tokens with the header; a header too long for that also stands by itself."""
     if not section.text.strip():
         return
-    ruler = _Ruler(token_spans, max_characters_per_token)
+    ruler = _LineRuler(token_spans)
     header, taken = ruler.shorten(rows.header, max_tokens // _SHARE_OF_HEADER)
     if header != rows.header:
         yield from (Passage(text, section.heading, section.page_num) for text in split_text(rows.header, max_tokens))
@@ -51,20 +44,19 @@ def split_rows(
     yield from passage.close()
 
 
-class _Ruler:
+@dataclass(frozen=True)
+class _LineRuler:
     """Measures in tokens; a token counts as the most characters it may have."""
 
-    def __init__(self, token_spans: TokenSpans, max_characters_per_token: int) -> None:
-        self._token_spans = token_spans
-        self._width = max_characters_per_token
+    token_spans: TokenSpans
 
     def measure(self, lines: Sequence[str], limit: int) -> Iterator[int]:
         """The size of each line with its end, or more than `limit` for one that is longer than that in any case."""
         start = 0
         while start < len(lines):
             end, characters = start, 0
-            while end < len(lines) and characters < _STRETCH:
-                characters += min(len(lines[end]), limit * self._width) + 1
+            while end < len(lines) and characters < STRETCH:
+                characters += min(len(lines[end]), limit * MAX_CHARACTERS_PER_TOKEN) + 1
                 end += 1
             yield from self._measure_together(lines[start:end], limit)
             start = end
@@ -74,19 +66,19 @@ class _Ruler:
         (size,) = self.measure([header], limit)
         if size <= limit or not header:
             return header, size if header else 0
-        spans = self._token_spans(header[: limit * self._width])[:limit]
+        spans = self.token_spans(header[: limit * MAX_CHARACTERS_PER_TOKEN])[:limit]
         # The last word may be cut.
         short = header[: spans[-1][1] if spans else 0].rpartition(" ")[0].rstrip(" |")
-        return short, max(sum(end <= len(short) for _, end in spans), -(-len(short) // self._width))
+        return short, max(sum(end <= len(short) for _, end in spans), -(-len(short) // MAX_CHARACTERS_PER_TOKEN))
 
     def _measure_together(self, lines: Sequence[str], limit: int) -> Iterator[int]:
-        kept = [line if len(line) <= limit * self._width else "" for line in lines]
-        token_starts = [start for start, _ in self._token_spans("\n".join(kept))]
+        kept = [line if len(line) <= limit * MAX_CHARACTERS_PER_TOKEN else "" for line in lines]
+        token_starts = [start for start, _ in self.token_spans("\n".join(kept))]
         position = first = 0
         for line, measured in zip(lines, kept, strict=True):
             position += len(measured) + 1
             beyond = bisect_left(token_starts, position, first)
-            yield max(beyond - first, -(-(len(line) + 1) // self._width))
+            yield max(beyond - first, -(-(len(line) + 1) // MAX_CHARACTERS_PER_TOKEN))
             first = beyond
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.cleaning import clean
@@ -58,7 +59,7 @@ def _read(format: str, path: Path, first_part: int) -> Iterator[Message]:
         yield {"fault": render_trace(error)}
         return
     try:
-        document = _cut_if_long(reader.read(path))
+        document = _cut_if_long(_clean_head(reader.read(path)))
         head = render_head(document)
     except Exception as error:  # noqa: BLE001 - whatever a parser raises, the file is to blame
         yield {"error": _explain(error)}
@@ -78,6 +79,17 @@ def _cut_if_long(document: Extracted) -> Extracted:
         return document
     parts = [part for sections in document.parts for part in cut_into_parts(sections)]
     return document if len(parts) == len(document.parts) else replace(document, parts=parts, unit="part")
+
+
+def _clean_head(document: Extracted) -> Extracted:
+    metadata = {clean(name): _clean_value(value) for name, value in document.metadata.items()}
+    return replace(document, title=document.title and clean(document.title), metadata=metadata)
+
+
+def _clean_value(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_clean_value(item) for item in value]
+    return clean(value) if isinstance(value, str) else value
 
 
 def _clean(section: Section) -> Section:

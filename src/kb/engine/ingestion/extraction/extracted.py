@@ -30,8 +30,8 @@ class Extracted:
     """From the document itself; None if it does not say."""
     metadata: dict[str, Any] = field(default_factory=dict)
     """Under the names that all formats share, as far as the document tells: `author`, `created`, `modified` (RFC 3339,
-    or a date alone), `subject`, `keywords`, `language`, `publisher`, `pages`, `slides`, `sheets`; of a mail also
-    `from`, `to`, `cc`, `date`, `attachments`."""
+    or a date alone), `subject`, `keywords`, `language`, `publisher`, `pages`, `slides`, `sheets`, `sheet_names`; of a
+    mail also `from`, `to`, `cc`, `date`, `attachments`."""
     unit: str = "page"
     """What a part is, as in "Processing page 5 of 10"."""
     processing_method: str = "text_extraction"

@@ -12,6 +12,7 @@ The parent takes nothing for granted: a reader that was taken over by its file m
 import json
 import logging
 import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -24,9 +25,13 @@ log = logging.getLogger(__name__)
 # Stored with the document and shown with every hit.
 MAX_METADATA_CHARACTERS = 100_000
 _MAX_PAGE = 2**31
-_MAX_HEADING_CHARACTERS = 10_000
+_MAX_HEADING_CHARACTERS = 5_000
+_MAX_HEADER_CHARACTERS = 100_000
 _MAX_WORD_CHARACTERS = 30
+_MAX_MESSAGE_CHARACTERS = 1_000
 _MAX_TRACE_CHARACTERS = 2_000
+# What a reader may find wrong with a file.
+_CODES = ("corrupt_file", "encrypted_file", "extraction_limit", "no_text_found", "unsupported_format")
 
 Message = dict[str, Any]
 
@@ -81,7 +86,8 @@ def parse_head(message: Message) -> Head:
             "method": str() as method,
             "parts": int() as parts,
         } if parts >= 0 and max(len(unit), len(method)) <= _MAX_WORD_CHARACTERS:
-            if len(_storable(json.dumps([title, metadata], ensure_ascii=False))) > MAX_METADATA_CHARACTERS:
+            told = [title or "", *_list_texts(metadata)]
+            if sum(len(_storable(text)) for text in told) > MAX_METADATA_CHARACTERS:
                 raise Nonsense
             return Head(title, metadata, unit, method, parts, is_confined=message.get("confined") is True)
         case {"error": reason}:
@@ -90,6 +96,21 @@ def parse_head(message: Message) -> Head:
             log.error("Files of this format cannot be read here: %s", trace[-_MAX_TRACE_CHARACTERS:])
             raise Unavailable("The file cannot be read for a reason that lies in kb itself; its log tells more.")
     raise Nonsense
+
+
+def _list_texts(metadata: dict[str, Any]) -> Iterator[str]:
+    """All that is said in it: texts, numbers and lists of texts, each under a name."""
+    for name, value in metadata.items():
+        yield name
+        match value:
+            case str():
+                yield value
+            case list() if all(isinstance(item, str) for item in value):
+                yield from value
+            case int() | float():
+                pass
+            case _:
+                raise Nonsense
 
 
 def render_section(section: Section) -> list[Any]:
@@ -118,7 +139,11 @@ def _parse_section(values: Any) -> Section:
 
 def _parse_rows(header: Any, numbers: Any, *, row_count: int) -> Rows:
     match header, numbers:
-        case str(), list() if len(numbers) == row_count and all(isinstance(number, int) for number in numbers):
+        case str(), list() if (
+            len(header) <= _MAX_HEADER_CHARACTERS
+            and len(numbers) == row_count
+            and all(isinstance(number, int) for number in numbers)
+        ):
             return Rows(_storable(header), tuple(numbers))
     raise Nonsense
 
@@ -133,9 +158,9 @@ def render_trace(cause: Exception) -> str:
 
 def _parse_reason(told: Any) -> Unreadable:
     match told:
-        case {"code": str() as code, "message": str() as message, "trace": str() as trace}:
+        case {"code": str() as code, "message": str() as message, "trace": str() as trace} if code in _CODES:
             log.info("A file cannot be read: %s", trace[-_MAX_TRACE_CHARACTERS:])
-            return Unreadable(_storable(code)[:_MAX_WORD_CHARACTERS], _storable(message)[:_MAX_HEADING_CHARACTERS])
+            return Unreadable(code, _storable(message)[:_MAX_MESSAGE_CHARACTERS])
     raise Nonsense
 
 
@@ -144,6 +169,8 @@ def _storable(text: str) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         raise Nonsense from error
+    if "\0" in text:
+        raise Nonsense
     return text
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from kb.engine.ingestion.sections import Section
 
-# The first is embedded before the last is sent, and none takes much memory.
-PART_CHARACTERS = 500_000
+# Two or three seconds of embedding: progress is told part by part.
+PART_CHARACTERS = 50_000
 
 
 def cut_into_parts(sections: Iterable[Section]) -> list[list[Section]]:

@@ -49,7 +49,8 @@ class Limits:
     seconds_to_open: float = 180
     """Until its head is there. Many formats are read in one go."""
     seconds_a_part: float = 60
-    """Both are counted while its parent waits for it, not while it waits for its parent."""
+    seconds: float = 3_600
+    """For all of it. Times are counted while its parent waits for it, not while it waits for its parent."""
     parts: int = 20_000
     characters: int = 250_000_000
     """More than the largest text may have that is accepted by default, and than its rows have with bars between."""
@@ -95,11 +96,13 @@ class ReaderProcess:
         self._poll = select.poll()
         self._poll.register(self._pipe, select.POLLIN)
         self._heard = bytearray()
+        self._waited_seconds = 0.0
         self._looked_up_at = time.monotonic()
 
     def hear(self, *, within_seconds: float) -> bytes:
         """The next line; raises `ReaderDied` if there will be none, and what `watch` raises."""
-        give_up_at = time.monotonic() + within_seconds
+        began_at = time.monotonic()
+        give_up_at = began_at + min(within_seconds, self._limits.seconds - self._waited_seconds)
         searched = 0
         while (end := self._heard.find(b"\n", searched)) < 0:
             searched = len(self._heard)
@@ -108,6 +111,7 @@ class ReaderProcess:
                 raise ReaderDied(*TOO_SLOW)
             self._hear_more()
         self._bound(end)
+        self._waited_seconds += time.monotonic() - began_at
         line = bytes(self._heard[:end])
         del self._heard[: end + 1]
         return line

@@ -9,6 +9,8 @@ import os
 import struct
 from collections.abc import Iterator
 
+_PR_SET_NAME = 15
+_PR_GET_NAME = 16
 _PR_SET_SECCOMP = 22
 _PR_SET_NO_NEW_PRIVS = 38
 _SECCOMP_MODE_FILTER = 2
@@ -105,6 +107,7 @@ _NEVER = {
     # the system
     "mount": (165, 40),
     "umount2": (166, 39),
+    "pivot_root": (155, 41),
     "chroot": (161, 51),
     "unshare": (272, 97),
     "setns": (308, 268),
@@ -117,6 +120,8 @@ _NEVER = {
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _CLONE_THREAD = 0x00010000
+# FIOCLEX, FIONBIO, FIONREAD, TCGETS: what a C library asks of a file that it opens.
+_HARMLESS_CONTROLS = [0x5451, 0x5421, 0x541B, 0x5401]
 _ALL_BITS = 0xFFFFFFFF
 
 
@@ -161,6 +166,8 @@ def _write_filter(processor: int) -> Iterator[bytes]:
         ((56, 220), 0, _CLONE_THREAD, [_CLONE_THREAD]),  # clone
         ((234, 131), 0, _ALL_BITS, [itself]),  # tgkill, by which a process aborts
         ((302, 261), 0, _ALL_BITS, [0, itself]),  # prlimit64
+        ((16, 29), 1, _ALL_BITS, _HARMLESS_CONTROLS),  # ioctl
+        ((157, 167), 0, _ALL_BITS, [_PR_SET_NAME, _PR_GET_NAME]),  # prctl
     ):
         if (number := numbers[processor]) is not None:
             yield from _allow_only(number, argument, bits, allowed)

@@ -68,7 +68,7 @@ class ClaimRows:
             ((attempt, failures, kind, payload, cursor, submitted_by),) = fetch_all(
                 db,
                 "UPDATE jobs SET status = 'running', attempts = attempts + 1, lease_until = ?, "
-                "started_at = COALESCE(started_at, ?) WHERE id = ? "
+                "started_at = ? WHERE id = ? "
                 "RETURNING attempts, attempts - attempts_before - 1, kind, CAST(payload AS BLOB), cursor, submitted_by",
                 (to_text(lease_until), to_text(now), job_id),
             )

@@ -11,7 +11,7 @@ from lxml import etree
 from kb.engine.ingestion.extraction.extracted import Extracted
 from kb.engine.ingestion.extraction.readers.office.docx_styles import Lists, Styles
 from kb.engine.ingestion.extraction.readers.office.docx_text import Surroundings, read_story
-from kb.engine.ingestion.extraction.readers.office.flow import Flow, fill_outline
+from kb.engine.ingestion.extraction.readers.office.flow import Flow, extract
 from kb.engine.ingestion.extraction.readers.office.package import (
     Relationship,
     find_main_part,
@@ -20,7 +20,7 @@ from kb.engine.ingestion.extraction.readers.office.package import (
 )
 from kb.engine.ingestion.extraction.readers.office.properties import count_pages_told, read_office_properties
 from kb.engine.ingestion.extraction.readers.shared.archive import Archive, corrupt, open_archive
-from kb.engine.ingestion.extraction.readers.shared.outline import Outline, section_of_margins
+from kb.engine.ingestion.extraction.readers.shared.outline import section_of_margins
 from kb.engine.ingestion.extraction.readers.shared.xml_trees import attribute, local_name, parse_xml
 
 _NOTES = (("footnotes", "footnoteReference"), ("endnotes", "endnoteReference"), ("comments", "commentReference"))
@@ -51,13 +51,7 @@ def read(path: Path) -> Extracted:
         )
         properties = read_office_properties(archive)
         is_paged = _is_paged(flow, archive)
-    outline = Outline()
-    fill_outline(outline, flow.blocks, is_paged=is_paged)
-    return Extracted(
-        parts=[[*outline.sections(), *margins]],
-        title=properties.title or outline.title,
-        metadata={**properties.metadata, **({"pages": flow.page} if is_paged else {})},
-    )
+    return extract(flow, margins, properties, is_paged=is_paged)
 
 
 def _read_part(archive: Archive, relationships: dict[str, Relationship], kind: str) -> etree._Element | None:

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 
 from lxml import etree
 
+from kb.engine.ingestion.extraction.readers.office.limits import MAX_ANCESTORS, MAX_MARK_CHARACTERS
 from kb.engine.ingestion.extraction.readers.office.numbering import render_number
-from kb.engine.ingestion.extraction.readers.shared.xml_trees import attribute, child, local_name
+from kb.engine.ingestion.extraction.readers.shared.xml_trees import attribute, child, local_name, whole_number
 
 MAX_LIST_LEVEL = 8
-MAX_ANCESTORS = 50
-"""Word allows fewer; only a file that means harm has more, or styles that are based on one another."""
-MAX_MARK_CHARACTERS = 100
 
 # As the names stand in every language's Word; only their ids are translated.
 _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
@@ -43,13 +41,13 @@ def parse_paragraph_style(properties: etree._Element | None) -> ParagraphStyle:
             case "pStyle":
                 style.based_on = attribute(element, "val")
             case "outlineLvl":
-                style.outline_level = _number(element)
+                style.outline_level = whole_number(attribute(element, "val"))
             case "pageBreakBefore":
                 style.begins_page = is_on(element)
             case "numPr":
                 list_id, level = child(element, "numId"), child(element, "ilvl")
                 style.list_id = None if list_id is None else attribute(list_id, "val")
-                style.list_level = None if level is None else _number(level)
+                style.list_level = None if level is None else whole_number(attribute(level, "val"))
     return style
 
 
@@ -98,8 +96,10 @@ class Lists:
         self._counts: dict[str, list[int | None]] = {}
         for element in root if root is not None else ():
             if local_name(element) == "abstractNum":
-                levels = {_number(level, "ilvl"): _parse_level(level) for level in element.iterchildren("{*}lvl")}
-                self._levels[attribute(element, "abstractNumId") or ""] = levels
+                self._levels[attribute(element, "abstractNumId") or ""] = {
+                    whole_number(attribute(level, "ilvl")): _parse_level(level)
+                    for level in element.iterchildren("{*}lvl")
+                }
             elif local_name(element) == "num":
                 definition = child(element, "abstractNumId")
                 told = None if definition is None else attribute(definition, "val")
@@ -168,10 +168,5 @@ def _parse_level(element: etree._Element) -> _ListLevel:
             case "lvlText":
                 level.text = (attribute(below, "val") or "")[:MAX_MARK_CHARACTERS]
             case "start":
-                level.start = _number(below)
+                level.start = whole_number(attribute(below, "val"))
     return level
-
-
-def _number(element: etree._Element, name: str = "val") -> int:
-    told = attribute(element, name) or ""
-    return int(told) if told.isascii() and told.isdigit() and len(told) < 9 else 0

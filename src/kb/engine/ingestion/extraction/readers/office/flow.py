@@ -6,7 +6,10 @@ stands inside a paragraph comes after it; a table in a table too, so that the ro
 
 from dataclasses import dataclass, field
 
+from kb.engine.ingestion.extraction.extracted import Extracted
 from kb.engine.ingestion.extraction.readers.shared.outline import Outline, render_table
+from kb.engine.ingestion.extraction.readers.shared.properties import Properties
+from kb.engine.ingestion.sections import Section
 
 
 @dataclass(frozen=True)
@@ -139,8 +142,10 @@ class Flow:
             self.blocks.extend(blocks)
 
 
-def fill_outline(outline: Outline, blocks: list[Block], *, is_paged: bool) -> None:
-    for block in blocks:
+def extract(flow: Flow, margins: list[Section], properties: Properties, *, is_paged: bool) -> Extracted:
+    """The document that the flow is the text of; `is_paged` says whether its pages are known."""
+    outline = Outline()
+    for block in flow.blocks:
         if is_paged:
             outline.begin_page(block.page)
         if block.level is not None:
@@ -149,6 +154,11 @@ def fill_outline(outline: Outline, blocks: list[Block], *, is_paged: bool) -> No
             outline.add_item(block.text)
         else:
             outline.add_paragraph(block.text)
+    return Extracted(
+        parts=[[*outline.sections(), *margins]],
+        title=properties.title or outline.title,
+        metadata={**properties.metadata, **({"pages": flow.page} if is_paged else {})},
+    )
 
 
 def _blocks_of_paragraph(paragraph: _Paragraph) -> list[Block]:

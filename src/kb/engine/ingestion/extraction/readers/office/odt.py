@@ -7,12 +7,12 @@ they ended, and by the breaks that paragraphs ask for.
 from pathlib import Path
 
 from kb.engine.ingestion.extraction.extracted import Extracted
-from kb.engine.ingestion.extraction.readers.office.flow import fill_outline
+from kb.engine.ingestion.extraction.readers.office.flow import extract
 from kb.engine.ingestion.extraction.readers.office.odt_styles import Styles
 from kb.engine.ingestion.extraction.readers.office.odt_text import read_text_flow
 from kb.engine.ingestion.extraction.readers.office.properties import read_values
 from kb.engine.ingestion.extraction.readers.shared.archive import Archive, corrupt, encrypted, open_archive
-from kb.engine.ingestion.extraction.readers.shared.outline import Outline, section_of_margins
+from kb.engine.ingestion.extraction.readers.shared.outline import section_of_margins
 from kb.engine.ingestion.extraction.readers.shared.properties import Properties, make_properties
 from kb.engine.ingestion.extraction.readers.shared.xml_trees import parse_xml
 
@@ -44,14 +44,7 @@ def read(path: Path) -> Extracted:
             for margin in (layout.iter(*_MARGINS) if layout is not None else ())
         )
         properties = _read_properties(archive)
-    is_paged = flow.page > 1
-    outline = Outline()
-    fill_outline(outline, flow.blocks, is_paged=is_paged)
-    return Extracted(
-        parts=[[*outline.sections(), *margins]],
-        title=properties.title or outline.title,
-        metadata={**properties.metadata, **({"pages": flow.page} if is_paged else {})},
-    )
+    return extract(flow, margins, properties, is_paged=flow.page > 1)
 
 
 def _refuse_encrypted(archive: Archive) -> None:

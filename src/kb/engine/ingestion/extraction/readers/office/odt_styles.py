@@ -4,12 +4,9 @@ from dataclasses import dataclass, replace
 
 from lxml import etree
 
+from kb.engine.ingestion.extraction.readers.office.limits import MAX_ANCESTORS, MAX_MARK_CHARACTERS
 from kb.engine.ingestion.extraction.readers.office.numbering import render_number
-from kb.engine.ingestion.extraction.readers.shared.xml_trees import attribute, local_name
-
-MAX_ANCESTORS = 50
-"""Only a file that means harm has more, or styles that are based on one another."""
-MAX_MARK_CHARACTERS = 100
+from kb.engine.ingestion.extraction.readers.shared.xml_trees import attribute, local_name, whole_number
 
 _TITLE = "Title"
 _PAGE = {"page", "even-page", "odd-page"}
@@ -71,11 +68,6 @@ class Styles:
         return self._lists.get(name or "", {}).get(level, ListLevel())
 
 
-def whole_number(element: etree._Element, name: str, default: int) -> int:
-    told = attribute(element, name) or ""
-    return int(told) if told.isascii() and told.isdigit() and len(told) < 9 else default
-
-
 def _parse_style(element: etree._Element) -> Style:
     # A paragraph that names a page layout begins a page of that layout.
     style = Style(attribute(element, "parent-style-name"), breaks_before=bool(attribute(element, "master-page-name")))
@@ -91,11 +83,11 @@ def _parse_style(element: etree._Element) -> Style:
 
 def _parse_list_style(element: etree._Element) -> dict[int, ListLevel]:
     return {
-        whole_number(level, "level", 1): ListLevel(
+        whole_number(attribute(level, "level"), 1): ListLevel(
             format=(attribute(level, "num-format") or "") if local_name(level).endswith("-number") else None,
             prefix=(attribute(level, "num-prefix") or "")[:MAX_MARK_CHARACTERS],
             suffix=(attribute(level, "num-suffix") or "")[:MAX_MARK_CHARACTERS],
-            start=whole_number(level, "start-value", 1),
+            start=whole_number(attribute(level, "start-value"), 1),
         )
         for level in element
     }

@@ -7,9 +7,15 @@ from dataclasses import dataclass
 from lxml import etree
 
 from kb.engine.ingestion.extraction.readers.office.flow import Flow
-from kb.engine.ingestion.extraction.readers.office.odt_styles import Styles, whole_number
+from kb.engine.ingestion.extraction.readers.office.odt_styles import Styles
 from kb.engine.ingestion.extraction.readers.shared.archive import Archive
-from kb.engine.ingestion.extraction.readers.shared.xml_trees import attribute, child, local_name, parse_xml
+from kb.engine.ingestion.extraction.readers.shared.xml_trees import (
+    attribute,
+    child,
+    local_name,
+    parse_xml,
+    whole_number,
+)
 
 MAX_REPEATED_CELLS = 64
 MAX_SPACES = 64
@@ -70,7 +76,7 @@ class _Text:
                     self.flow.break_page()
             case "table-cell" | "covered-table-cell":
                 # What is repeated is left empty: the columns stay in line, and a bomb stays small.
-                repeated = whole_number(element, "number-columns-repeated", 1)
+                repeated = whole_number(attribute(element, "number-columns-repeated"), 1)
                 for _ in range(min(repeated, MAX_REPEATED_CELLS) - 1):
                     self.flow.begin_cell()
             case "table-row":
@@ -112,7 +118,7 @@ class _Text:
         style = self._styles.resolve("paragraph", attribute(element, "style-name"))
         if style.breaks_before:
             self.flow.begin_on_new_page()
-        level = whole_number(element, "outline-level", 1) if name == "h" else 0 if style.is_title else None
+        level = whole_number(attribute(element, "outline-level"), 1) if name == "h" else 0 if style.is_title else None
         self.flow.begin_paragraph(level, self._mark, is_item=bool(self._lists))
         self._mark = ""
 
@@ -128,7 +134,7 @@ class _Text:
                 self._lists.append(_List(style, level, count))
             case "list-item" if self._lists:
                 current = self._lists[-1]
-                current.count = whole_number(element, "start-value", current.count + 1)
+                current.count = whole_number(attribute(element, "start-value"), current.count + 1)
                 mark = self._styles.list_level(current.style, current.level).render_mark(current.count)
                 self._mark = "  " * (current.level - 1) + mark
             case "note":
@@ -144,7 +150,7 @@ class _Text:
     def _add_inline(self, name: str, element: etree._Element) -> None:
         match name:
             case "s":
-                self.flow.add_text(" " * min(whole_number(element, "c", 1), MAX_SPACES))
+                self.flow.add_text(" " * min(whole_number(attribute(element, "c"), 1), MAX_SPACES))
             case "tab":
                 self.flow.add_text("\t")
             case "line-break":

@@ -4,7 +4,7 @@ from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.readers.office.package import find_parts, read_relationships
 from kb.engine.ingestion.extraction.readers.shared.archive import Archive
 from kb.engine.ingestion.extraction.readers.shared.properties import Properties, make_properties
-from kb.engine.ingestion.extraction.readers.shared.xml_trees import local_name, parse_xml
+from kb.engine.ingestion.extraction.readers.shared.xml_trees import local_name, parse_xml, whole_number
 
 _NAMES = {
     "title": "title",
@@ -26,8 +26,7 @@ def read_office_properties(archive: Archive) -> Properties:
 
 def count_pages_told(archive: Archive) -> int:
     """How many pages the program that saved the file says it has; 0 if it does not say."""
-    told = _read_kind(archive, "extended-properties").get("Pages", [""])[0]
-    return int(told) if told.isascii() and told.isdigit() and len(told) < 9 else 0
+    return whole_number(_read_kind(archive, "extended-properties").get("Pages", [""])[0])
 
 
 def read_values(archive: Archive, part: str) -> dict[str, list[str]]:

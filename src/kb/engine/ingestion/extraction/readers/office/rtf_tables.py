@@ -4,6 +4,8 @@ import codecs
 import re
 from dataclasses import dataclass
 
+from kb.engine.ingestion.extraction.readers.office.limits import MAX_ANCESTORS
+
 # By the number of a font's character set; those that are not here are in the code page of the document.
 _CHARACTER_SETS = {
     77: "mac_roman",
@@ -27,7 +29,6 @@ _CHARACTER_SETS = {
 _HEADING_NAME = re.compile(r"heading (\d)", re.IGNORECASE)
 # As a level of the outline.
 _BODY_TEXT = 9
-_MAX_STYLES_ABOVE = 10
 
 
 class Fonts:
@@ -73,7 +74,7 @@ class Styles:
         if outline_level is not None:
             return outline_level + 1 if outline_level < _BODY_TEXT else None
         style = self._styles.get(number)
-        for _ in range(_MAX_STYLES_ABOVE):
+        for _ in range(MAX_ANCESTORS):
             if style is None:
                 break
             level = _level_by_itself(style)

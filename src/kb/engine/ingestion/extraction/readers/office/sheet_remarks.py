@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from lxml import etree
 
+from kb.engine.ingestion.extraction.readers.office.drawings import paragraph_of_drawing
 from kb.engine.ingestion.extraction.readers.office.package import find_parts, read_relationships
 from kb.engine.ingestion.extraction.readers.shared.archive import Archive
-from kb.engine.ingestion.extraction.readers.shared.xml_trees import local_name, parse_xml
+from kb.engine.ingestion.extraction.readers.shared.xml_trees import parse_xml
 
 _DRAWN = ("chart", "chartEx", "diagramData")
 
@@ -26,22 +27,13 @@ def read_remarks(archive: Archive, sheet: str) -> str:
     for drawing in find_parts(archive, relationships, "drawing"):
         below = read_relationships(archive, drawing)
         for part in [drawing, *(part for kind in _DRAWN for part in find_parts(archive, below, kind))]:
-            lines += _read_paragraphs(parse_xml(archive.read(part)))
-    return "\n".join(dict.fromkeys(lines))
+            paragraphs = parse_xml(archive.read(part)).iter("{*}p")
+            lines += (" ".join(paragraph_of_drawing(paragraph).split()) for paragraph in paragraphs)
+    return "\n".join(filter(None, dict.fromkeys(lines)))
 
 
 def _read_comments(root: etree._Element) -> Iterator[tuple[str, str]]:
-    for element in root.iter():
-        if local_name(element) in ("comment", "threadedComment"):
-            text = _read_words(element, ("t", "text"))
-            if text:
-                yield element.get("ref", ""), text
-
-
-def _read_paragraphs(root: etree._Element) -> list[str]:
-    paragraphs = (_read_words(element, ("t",)) for element in root.iter() if local_name(element) == "p")
-    return [paragraph for paragraph in paragraphs if paragraph]
-
-
-def _read_words(element: etree._Element, names: tuple[str, ...]) -> str:
-    return " ".join("".join(below.text or "" for below in element.iter() if local_name(below) in names).split())
+    for comment in root.iter("{*}comment", "{*}threadedComment"):
+        text = " ".join("".join(below.text or "" for below in comment.iter("{*}t", "{*}text")).split())
+        if text:
+            yield comment.get("ref", ""), text

@@ -100,15 +100,18 @@ def _find_sheets(archive: Archive) -> list[_Sheet]:
 
 def _measure(content: bytes) -> tuple[Sequence[int], bool]:
     """Which parts of the sheet seem to have rows, and whether it is too large to be held as one block."""
-    numbers: set[bytes] = set()
+    rows: set[bytes] = set()
     columns: set[bytes] = set()
     for start in range(0, len(content), _SCANNED_BYTES):
         end = start + _SCANNED_BYTES + _OVERLAP
-        numbers.update(_ROW.findall(content, start, end))
+        rows.update(_ROW.findall(content, start, end))
         columns.update(_COLUMN.findall(content, start, end))
     # A row needs no number if it follows the one before it.
-    rows = {1, content.count(b"<row"), *map(int, numbers)}
-    ...
+    count = content.count(b"<row")
+    numbers = {1, *map(int, rows)}
+    width = max(map(_column_number, columns), default=0)
+    parts = {*map(part_of, numbers), *range(part_of(count) + 1)}
+    return sorted(parts), max(count, max(numbers)) * width > MAX_CELLS
 
 
 def _column_number(letters: bytes) -> int:

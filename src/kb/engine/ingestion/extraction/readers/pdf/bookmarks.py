@@ -37,7 +37,7 @@ class Heading:
     page_index: int | None
 
 
-class Outline:
+class Bookmarks:
     def __init__(self, headings: Sequence[Heading]) -> None:
         self.first_heading = next((heading for heading in headings if heading.title), None)
         located = [(heading.page_index, heading) for heading in headings if heading.page_index is not None]
@@ -80,8 +80,8 @@ class Outline:
         ]
 
 
-def read_outline(document: pdfium.PdfDocument) -> Outline:
-    return Outline(list(_read_headings(document)))
+def read_bookmarks(document: pdfium.PdfDocument) -> Bookmarks:
+    return Bookmarks(list(_read_headings(document)))
 
 
 def _read_headings(document: pdfium.PdfDocument) -> Iterator[Heading]:

@@ -9,7 +9,6 @@ import contextlib
 import ctypes
 import logging
 import re
-from datetime import datetime
 from pathlib import Path
 
 import pypdfium2 as pdfium
@@ -18,12 +17,13 @@ from pypdfium2 import raw
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.extracted import Extracted
 from kb.engine.ingestion.extraction.readers.pdf.annotations import read_annotations
-from kb.engine.ingestion.extraction.readers.pdf.bookmarks import Outline, read_outline
-from kb.engine.ingestion.extraction.readers.pdf.text import on_one_line, read_text_layer
+from kb.engine.ingestion.extraction.readers.pdf.bookmarks import Bookmarks, read_bookmarks
+from kb.engine.ingestion.extraction.readers.pdf.text import read_text_layer
 from kb.engine.ingestion.extraction.readers.shared.properties import Properties, make_properties
 from kb.engine.ingestion.sections import Section
 
 # The longest real ones, codes of law and parts catalogues, have some ten thousand; an empty page is 60 bytes of file.
+# No format may have more parts; here it can be said that they are pages, and what to do about them.
 MAX_PAGES = 20_000
 
 # Its warnings (loops in an outline, no XFA) are about files, and nobody who reads the log can do anything about them.
@@ -36,9 +36,7 @@ _COMMON_HEADING = re.compile(
     r"\d.*|(?:front |title )?(?:cover|page)|(?:table of )?contents|abstract|introduction|preface|foreword|summary",
     re.IGNORECASE,
 )
-_DATE = re.compile(
-    r"(?:D:)?(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)?(?:(Z)[\d']*|([+-]\d\d)'?(\d\d)?'?)?)?", re.ASCII | re.IGNORECASE
-)
+_DATE = re.compile(r"\s*(?:D:)?(\d{8})(?:(\d{4}(?:\d\d)?)(Z|[+-]\d\d(?:'?\d\d)?)?)?", re.ASCII | re.IGNORECASE)
 
 
 def read(path: Path) -> Extracted:
@@ -51,11 +49,11 @@ def read(path: Path) -> Extracted:
     # Before the first page is loaded: fields have values only in a document whose form is known.
     with contextlib.suppress(pdfium.PdfiumError):
         document.init_forms()
-    outline = read_outline(document)
+    bookmarks = read_bookmarks(document)
     properties = _properties_of(document)
     return Extracted(
-        parts=_Pages(document, outline),
-        title=_title_of(properties, outline),
+        parts=_Pages(document, bookmarks),
+        title=_title_of(properties, bookmarks),
         metadata={"pages": len(document), **properties.metadata},
     )
 
@@ -63,9 +61,9 @@ def read(path: Path) -> Extracted:
 class _Pages:
     """Each is read when it is asked for and closed again: memory stays flat."""
 
-    def __init__(self, document: pdfium.PdfDocument, outline: Outline) -> None:
+    def __init__(self, document: pdfium.PdfDocument, bookmarks: Bookmarks) -> None:
         self._document = document
-        self._outline = outline
+        self._bookmarks = bookmarks
 
     def __len__(self) -> int:
         return len(self._document)
@@ -76,7 +74,7 @@ class _Pages:
             texts = (read_text_layer(page), read_annotations(page))
         finally:
             page.close()
-        return self._outline.cut(index, "\n\n".join(text for text in texts if text))
+        return self._bookmarks.cut(index, "\n\n".join(text for text in texts if text))
 
 
 def _open(path: Path) -> pdfium.PdfDocument:
@@ -92,8 +90,8 @@ def _open(path: Path) -> pdfium.PdfDocument:
         ) from exc
 
 
-def _title_of(properties: Properties, outline: Outline) -> str | None:
-    heading = outline.first_heading
+def _title_of(properties: Properties, bookmarks: Bookmarks) -> str | None:
+    heading = bookmarks.first_heading
     if properties.title or heading is None or heading.page_index != 0 or _COMMON_HEADING.fullmatch(heading.title):
         return properties.title
     return heading.title or None
@@ -101,13 +99,13 @@ def _title_of(properties: Properties, outline: Outline) -> str | None:
 
 def _properties_of(document: pdfium.PdfDocument) -> Properties:
     texts = {name: _read_value(document, key) for name, key in _TEXT_KEYS.items()}
-    dates = {name: parse_date(_read_value(document, key)) for name, key in _DATE_KEYS.items()}
+    dates = {name: reshape_date(_read_value(document, key)) for name, key in _DATE_KEYS.items()}
     return make_properties({**texts, **dates, "language": _read_language(document)})
 
 
 def _read_value(document: pdfium.PdfDocument, key: str) -> str:
     try:
-        return on_one_line(document.get_metadata_value(key))
+        return document.get_metadata_value(key)
     except UnicodeDecodeError:
         return ""
 
@@ -116,20 +114,13 @@ def _read_language(document: pdfium.PdfDocument) -> str:
     size = raw.FPDFCatalog_GetLanguage(document, None, 0)
     buffer = (ctypes.c_ushort * (size // 2))()
     raw.FPDFCatalog_GetLanguage(document, buffer, size)
-    return on_one_line(bytes(buffer).decode("utf-16-le", errors="ignore"))
+    return bytes(buffer).decode("utf-16-le", errors="ignore")
 
 
-def parse_date(value: str) -> str:
-    """`D:20240501120000+02'00'` as RFC 3339; the date alone if time or zone are not told; "" if it is no date."""
+def reshape_date(value: str) -> str:
+    """`D:20240501120000+02'00'` as ISO 8601 has it, `20240501T120000+0200`; "" if it is nothing like that."""
     match = _DATE.match(value)
     if match is None:
         return ""
-    year, month, day, hour, minute, second, utc, offset_hours, offset_minutes = match.groups()
-    date = f"{year}-{month}-{day}"
-    zone = "Z" if utc else f"{offset_hours}:{offset_minutes or '00'}" if offset_hours else ""
-    told = f"{date}T{hour}:{minute}:{second or '00'}{zone}" if zone else date
-    try:
-        datetime.fromisoformat(told)
-    except ValueError:
-        return ""
-    return told
+    date, time, zone = match.groups(default="")
+    return f"{date}T{time}{zone}".upper().replace("'", "") if time else date

@@ -45,6 +45,11 @@ def attributes(element: etree._Element) -> Iterator[tuple[str, str]]:
     return ((str(key), str(value)) for key, value in element.items())
 
 
+def whole_number(told: str | None, default: int = 0) -> int:
+    """What an attribute or a property says; the default if it is no number, or larger than any honest one."""
+    return int(told) if told and told.isascii() and told.isdigit() and len(told) < 9 else default
+
+
 def child(element: etree._Element, name: str) -> etree._Element | None:
     """The first child of that local name."""
     return next((below for below in element if local_name(below) == name), None)

@@ -15,6 +15,7 @@ from typing import Any
 
 from kb.engine.ingestion.extraction.cleaning import clean
 from kb.engine.ingestion.extraction.extracted import Extracted
+from kb.engine.ingestion.extraction.readers.shared.properties import make_properties
 from kb.engine.ingestion.extraction.readers.tables.json_lines import is_plain, render_lines, render_scalar
 from kb.engine.ingestion.extraction.readers.tables.rows import (
     MAX_HEADING_CHARACTERS,
@@ -36,8 +37,6 @@ _AFTER_ITEM = re.compile(r"\s*(?:,|(?P<end>\]))\s*")
 # More columns are a heap, no table, and a longer cell is a text that wants its paragraphs.
 _MAX_COLUMNS = 50
 _LONGEST_CELL = 1_000
-_LONGEST_AUTHOR = 500
-_TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))?")
 
 
 def read(path: Path) -> Extracted:
@@ -64,15 +63,14 @@ def _read_json(text: str) -> Extracted:
 def _read_document(document: Any) -> Extracted:
     entries = document if isinstance(document, tuple) else (("", document),)
     rows = 1 + sum(len(value) if isinstance(value, list) else 1 for _, value in entries)
-    told = {key: " ".join(value.split()) for key, value in reversed(entries) if isinstance(value, str)}
-    titles = (told.get("title", ""), told.get("name", ""))
-    metadata = {key: told[key] for key in ("created", "modified") if _TIME.fullmatch(told.get(key, ""))}
-    if told.get("author"):
-        metadata["author"] = told["author"][:_LONGEST_AUTHOR]
+    told = {key: value for key, value in reversed(entries) if isinstance(value, str)}
+    # A number is a count of seconds, which may look like a date without its dashes.
+    dates = {key: told[key] for key in ("created", "modified") if key in told and not told[key].isdigit()}
+    properties = make_properties({"title": told.get("title", ""), "author": told.get("author", ""), **dates})
     return Extracted(
         TableParts([Table(partial(_read_entries, entries), range(part_of(rows) + 1))]),
-        title=next((title for title in titles if 0 < len(title) <= MAX_HEADING_CHARACTERS), None),
-        metadata=metadata,
+        title=properties.title or make_properties({"title": told.get("name", "")}).title,
+        metadata=properties.metadata,
         unit="part",
     )
 

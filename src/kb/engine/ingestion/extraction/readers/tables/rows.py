@@ -80,8 +80,8 @@ class TableParts:
 
 def _share_out(parts: Sequence[int]) -> list[range]:
     """All parts that a table could have: those before a listed one go with it, and those after the last with that."""
-    starts = [0, *(part + 1 for part in parts[:-1])]
-    return [range(start, stop) for start, stop in zip(starts, [*starts[1:], sys.maxsize], strict=True)]
+    stops = [*(part + 1 for part in parts[:-1]), sys.maxsize]
+    return [range(start, stop) for start, stop in zip([0, *stops], stops, strict=False)]
 
 
 def part_of(number: int) -> int:

@@ -12,18 +12,19 @@ MAX_LINE_CHARACTERS = 400
 """No definition is longer; the line of a minified script is."""
 
 _MAX_SIGNATURE_LINES = 12
-_NAME = r"[\w$]+(?:(?:::|[.~#-])[\w$]+)*[!?]?"
+# Possessive, as is all that could be cut short in many ways: each line is looked at once.
+_NAME = r"[\w$]++(?:(?:::|[.~#-])[\w$]++)*+[!?]?"
 _MODIFIERS = r"""
     (?: (?: export | default | declare | public | private | protected | internal | fileprivate | static | final
           | abstract | sealed | open | override | virtual | async | unsafe | const | inline | extern(?:\s+"[^"]*")?
           | pub(?:\([^()]*\))? | data | case | value | inner | companion | suspend | implicit | partial | readonly | ref
-          | local | mutating | pure | elemental | recursive | @[\w.]+(?:\([^()]*\))? ) \s+ )*
+          | local | mutating | pure | elemental | recursive | @[\w.]++(?:\([^()]*+\))? ) \s++ )*
 """
 # What follows the name of a thing; in prose it is another word.
 _THEN = r"""
-    (?= \s* (?: [({\[<:|] | $ | -> | => | //
+    (?= \s*+ (?: [({\[<:|] | $ | -> | => | //
           | (?: extends | implements | permits | where | for | with | is | as | do | begin | of | from )\b
-          | [\w.*\[\]]+ \s* (?: \{ | $ ) ) )
+          | [\w.*\[\]]++ \s*+ (?: \{ | $ ) ) )
 """
 _BY_KEYWORD = re.compile(
     rf"""
@@ -34,11 +35,12 @@ _BY_KEYWORD = re.compile(
       | (?: def | defp | defmacro | fn | fun | function | sub | proc | procedure | method | subroutine )
             \s+ (?: & \s* )? (?: <[^<>]*> \s* )? (?P<function> {_NAME} )
             (?= \s* (?: [({{\[<:=] | $ | do\b | returns\b ) )
-      | func \s+ (?: \( \s* (?:\w+\s+)? \*? (?P<receiver> \w+ ) [^()]* \) \s* )? (?P<func> {_NAME} ) (?= \s* [(<\[] )
+      | func \s+ (?: \( \s* (?:\w++\s++)? \*? (?P<receiver> \w++ ) [^()]*+ \) \s* )?
+            (?P<func> {_NAME} ) (?= \s* [(<\[] )
       | (?: type | typealias | newtype | input ) \s+ (?P<alias> {_NAME} ) (?: (?= [^=;{{}}]* = ) | {_THEN} )
       | impl (?: <[^{{]*?> )? \s+ (?P<impl> [\w$] [^{{]* )
       | (?: const | let | var ) \s+ (?P<arrow> {_NAME} ) \s* = \s* (?: async \s* )?
-            (?: function\b | \( [^=]* \) [^=(]* => | \w+ \s* => | \( $ )
+            (?: function\b | \( (?: [^=()]*+ [()] )*+ (?<=\)) [^=()]*+ => | \w+ \s* => | \( $ )
     )
     """,
     re.VERBOSE,
@@ -68,7 +70,7 @@ _NOT_NAMES = re.compile(
     re.VERBOSE,
 )
 _BODY = re.compile(r"\{|(?:throws|where|noexcept)\b|:(?!:)")
-_TABLE_HEADER = re.compile(r"\[{1,2}\s*(?P<name>[^\[\]]+?)\s*\]{1,2}\s*(?:[#;].*)?$")
+_TABLE_HEADER = re.compile(r"\[{1,2}\s*(?P<name>[^\[\]]++)\]{1,2}\s*(?:[#;].*)?$")
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def find_definition(lines: Sequence[str], number: int, parent: Definition | None
 def find_table_header(lines: Sequence[str], number: int, _parent: Definition | None) -> Definition | None:
     """`[name]`, the heading of INI and TOML; in other languages it means something else."""
     found = _TABLE_HEADER.match(lines[number][:MAX_LINE_CHARACTERS])
-    return Definition(found["name"], goes_on=True) if found else None
+    return Definition(found["name"].strip(), goes_on=True) if found else None
 
 
 def _find_braced(lines: Sequence[str], number: int, parent: Definition | None) -> Definition | None:
