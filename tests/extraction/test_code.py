@@ -155,9 +155,25 @@ def test_long_code_is_read_in_parts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "definition",
+    [
+        "def f{}(x):\n    return '{}'\n",
+        "def f{}(x):\n    return '{}'\n\n",
+        "int f{}(int a,\n  int b)\n{{\n  g('{}');\n}}\n\n",
+    ],
+)
+def test_definitions_are_found_wherever_they_stand_in_a_long_file(definition: str) -> None:
+    """I2"""
+    sections = sections_of_code("".join(definition.format(n, "x" * 300) for n in range(8_000)))
+
+    assert [section.heading for section in sections] == [f"f{n}" for n in range(8_000)]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "{" * 1_000_000,
+        "\n\n" + "x" * 3_000_000 + "\ny",
         "class A:\n" * 20_000,
         "def f(" * 150_000,
         "\n".join(" " * (depth % 1_000) + "class A:" for depth in range(1_000)),
@@ -174,6 +190,7 @@ def test_long_code_is_read_in_parts(tmp_path: Path) -> None:
         ("const a = (" + ")" * 385 + "\n") * 2_500,
         ("type a " + "b" * 390 + " !\n") * 2_500,
         ("[a" + " " * 390 + "b\n") * 2_500,
+        ("[" + " " * 390 + "!\n") * 7_500,
         ("static " * 50 + "const const\n") * 2_500,
         ("@a" * 195 + " !\n") * 2_500,
     ],

@@ -138,9 +138,13 @@ def test_a_second_title_is_text() -> None:
     assert [section.text for section in page.sections] == ["Boat and oars\n\nWords.\n\nA drawing\n\nAn arrow"]
 
 
-def test_a_title_in_a_heading_leaves_the_heading_whole() -> None:
+@pytest.mark.parametrize("body", ["<h1>A <title>boat</title></h1>", "<svg><title>A boat</title></svg>"])
+def test_a_title_in_a_heading_or_a_drawing_is_not_that_of_the_page(body: str) -> None:
     """I6."""
-    assert text_of("<h1>Boat <title>and oars</title></h1>") == "Boat and oars"
+    page = read_html(body.encode())
+
+    assert "title" not in page.told
+    assert [section.text for section in page.sections] == ["A boat"]
 
 
 def test_scripts_and_styles_are_not_text_but_what_is_hidden_at_first_is(tmp_path: Path) -> None:

@@ -149,6 +149,15 @@ def test_a_paragraph_that_names_a_page_layout_begins_a_page(tmp_path: Path) -> N
     assert places(document) == [(1, "Foundations > The trench"), (2, "Coping")]
 
 
+@pytest.mark.parametrize("level", ["\u00b2", "-1", "1.5", "", "9" * 5_000])
+def test_a_number_that_is_none_does_no_harm(tmp_path: Path, level: str) -> None:
+    heading = f'<text:h text:outline-level="{level}">Tides</text:h></office:text>'
+
+    document = with_content("odt/ferry.odt", tmp_path, "</office:text>", heading)
+
+    assert "Tides" in [section.heading for section in document.sections]
+
+
 def test_an_encrypted_document_is_told() -> None:
     """I5."""
     with pytest.raises(Unreadable) as refusal:

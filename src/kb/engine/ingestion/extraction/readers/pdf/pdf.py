@@ -105,9 +105,10 @@ def _properties_of(document: pdfium.PdfDocument) -> Properties:
 
 def _read_value(document: pdfium.PdfDocument, key: str) -> str:
     try:
-        return document.get_metadata_value(key)
+        value: str = document.get_metadata_value(key)
     except UnicodeDecodeError:
         return ""
+    return value
 
 
 def _read_language(document: pdfium.PdfDocument) -> str:

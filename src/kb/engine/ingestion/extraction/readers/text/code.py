@@ -5,7 +5,7 @@ without braces alike.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +33,9 @@ _GOES_ON = re.compile(
     re.IGNORECASE,
 )
 _QUOTES = ('"""', "'''")
+_BRACKET_FIRST = re.compile(r"^[^\S\n]*+\[", re.MULTILINE)
+# A line that is taken apart costs a hundred bytes, and there may be millions of them.
+_STRETCH = 1_000_000
 
 Find = Callable[[Sequence[str], int, Definition | None], Definition | None]
 
@@ -60,15 +63,16 @@ def read(path: Path) -> Extracted:
 def sections_of_code(text: str) -> list[Section]:
     """The text cut in front of its definitions; nothing is lost. What lies outside of any has no heading."""
     pieces = _Cutter(text, find_definition).cut()
-    if not any(piece.path for piece in pieces):
+    if not any(piece.path for piece in pieces) and _BRACKET_FIRST.search(text):
         pieces = _Cutter(text, find_table_header).cut()
     return [Section(piece.text, _render_path(piece.path)) for piece in _join_small(_join_heads(pieces))]
 
 
 class _Cutter:
+    """Positions are those of lines in the text."""
+
     def __init__(self, text: str, find: Find) -> None:
-        self._lines = text.splitlines(keepends=True)
-        self._bare = [line.strip() for line in self._lines]
+        self._text = text
         self._find = find
         self._pieces: list[_Piece] = []
         self._start = 0
@@ -78,14 +82,19 @@ class _Cutter:
         self._closing_quote: str | None = None
 
     def cut(self) -> list[_Piece]:
-        for number, line in enumerate(self._bare):
-            if self._is_quoted(line):
-                continue
-            if line:
-                self._take(number, line)
-            else:
-                self._lead = self._annotation_indent = None
-        self._end_piece(len(self._lines))
+        position = 0
+        for stretch in _stretches(self._text):
+            lines = stretch.splitlines(keepends=True)
+            bare = [line.strip() for line in lines]
+            for number, line in enumerate(bare):
+                if self._is_quoted(line):
+                    pass
+                elif line:
+                    self._take(position, _indent_of(lines[number]), bare, number)
+                else:
+                    self._lead = self._annotation_indent = None
+                position += len(lines[number])
+        self._end_piece(position)
         return self._pieces
 
     def _is_quoted(self, line: str) -> bool:
@@ -96,21 +105,20 @@ class _Cutter:
             return True
         if line.startswith("/*"):
             self._closing_quote = None if "*/" in line else "*/"
-        elif not line.startswith(("#", "//", "--")):
+        elif ('"""' in line or "'''" in line) and not line.startswith(("#", "//", "--")):
             self._closing_quote = next((quote for quote in _QUOTES if line.count(quote) % 2), None)
         return False
 
-    def _take(self, number: int, line: str) -> None:
-        indent = _indent_of(self._lines[number])
+    def _take(self, position: int, indent: int, lines: Sequence[str], number: int) -> None:
         around = [above for above in self._open if above.indent < indent]
-        found = self._find(self._bare, number, around[-1].definition if around else None)
+        found = self._find(lines, number, around[-1].definition if around else None)
         ended = self._open[len(around) :]
         if found and len(around) < MAX_DEPTH:
-            self._begin_piece(number, [*around, _Open(indent, found)])
-        elif self._is_lead(line, indent):
-            self._lead = number if self._lead is None else self._lead
-        elif ended and not ended[0].definition.goes_on and not _GOES_ON.match(line):
-            self._begin_piece(number, around)
+            self._begin_piece(position, [*around, _Open(indent, found)])
+        elif self._is_lead(lines[number], indent):
+            self._lead = position if self._lead is None else self._lead
+        elif ended and not ended[0].definition.goes_on and not _GOES_ON.match(lines[number]):
+            self._begin_piece(position, around)
         else:
             self._lead = None
 
@@ -124,21 +132,33 @@ class _Cutter:
         is_type = indent == 0 and _TYPE_ALONE.match(line) is not None and not _GOES_ON.match(line)
         return is_type or _LEAD.match(line) is not None
 
-    def _begin_piece(self, number: int, path: list[_Open]) -> None:
-        self._end_piece(number if self._lead is None else self._lead)
+    def _begin_piece(self, position: int, path: list[_Open]) -> None:
+        self._end_piece(position if self._lead is None else self._lead)
         self._open = path
         self._lead = self._annotation_indent = None
 
     def _end_piece(self, end: int) -> None:
         if end > self._start:
             path = tuple(above.definition.name for above in self._open)
-            self._pieces.append(_Piece(path, "".join(self._lines[self._start : end])))
+            self._pieces.append(_Piece(path, self._text[self._start : end]))
             self._start = end
 
 
+def _stretches(text: str) -> Iterator[str]:
+    """The text in whole lines, cut before a blank one if there is any, for no signature goes on over it."""
+    start = 0
+    while len(text) - start > _STRETCH:
+        end = start + _STRETCH
+        cuts = (text.rfind("\n\n", start, end), text.rfind("\n", start, end), text.find("\n", end))
+        cut = next((cut + 1 for cut in cuts if cut >= 0), len(text))
+        yield text[start:cut]
+        start = cut
+    yield text[start:]
+
+
 def _indent_of(line: str) -> int:
-    blank = line[: len(line) - len(line.lstrip())]
-    return len(blank.expandtabs(_TAB_WIDTH))
+    width = len(line) - len(line.lstrip())
+    return len(line[:width].expandtabs(_TAB_WIDTH)) if "\t" in line else width
 
 
 def _join_heads(pieces: list[_Piece]) -> list[_Piece]:

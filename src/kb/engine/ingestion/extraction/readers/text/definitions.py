@@ -70,7 +70,7 @@ _NOT_NAMES = re.compile(
     re.VERBOSE,
 )
 _BODY = re.compile(r"\{|(?:throws|where|noexcept)\b|:(?!:)")
-_TABLE_HEADER = re.compile(r"\[{1,2}\s*(?P<name>[^\[\]]++)\]{1,2}\s*(?:[#;].*)?$")
+_TABLE_HEADER = re.compile(r"\[{1,2}(?P<name>[^\[\]]++)\]{1,2}\s*(?:[#;].*)?$")
 
 
 @dataclass(frozen=True)
@@ -104,10 +104,14 @@ def find_table_header(lines: Sequence[str], number: int, _parent: Definition | N
 
 def _find_braced(lines: Sequence[str], number: int, parent: Definition | None) -> Definition | None:
     """`int main(void) {`, `close() {` in a class or a shell: a name, whole brackets, and then a brace."""
-    found = _BRACED.match(lines[number][:MAX_LINE_CHARACTERS])
+    line = lines[number][:MAX_LINE_CHARACTERS]
+    # Most lines are plain statements, and this is the quickest way to tell.
+    if "(" not in line or (line.endswith(";") and "{" not in line):
+        return None
+    found = _BRACED.match(line)
     if found is None or _NOT_NAMES.search(found[0]):
         return None
-    signature = lines[number][found.end() - 1 : MAX_LINE_CHARACTERS]
+    signature = line[found.end() - 1 :]
     following = lines[number + 1 : number + 1 + _MAX_SIGNATURE_LINES]
     is_member = parent is not None and parent.is_type
     # A bare name is a member, a function of a shell, or has its type on the line above; else it is called.
