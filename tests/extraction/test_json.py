@@ -224,3 +224,15 @@ def count_letters(value: Any) -> dict[str, int]:
         waiting += one if isinstance(one, list) else one.values() if isinstance(one, dict) else ()
         strings += [one] if isinstance(one, str) else ()
     return {letter: "".join(strings).count(letter) for letter in "PQ"}
+
+
+def test_long_keys_are_not_repeated_with_every_part(tmp_path: Path) -> None:
+    """They would be gigabytes in the end."""
+    records = [{"x" * 20_000: 1}, *({"a": number} for number in range(5_000))]
+    path = tmp_path / "keys.json"
+    path.write_text(json.dumps(records))
+
+    sections = [section for part in list_parts(json_reader.read(path)) for section in part]
+
+    said = sum(len(section.text) + (len(section.rows.header) if section.rows else 0) for section in sections)
+    assert said < 2 * path.stat().st_size

@@ -206,6 +206,8 @@ def test_a_character_in_two_halves_is_whole_wherever_it_stands(tmp_path: Path) -
         (rb"\pagebb a\par\pard b\par\pagebb c", [1, 2]),
         (rb"a\par\sect\sectd b\sect\sectd\sbknone c", [1, 2]),
         (rb"\pard\intbl a\page b\cell\row\pard c", [None]),
+        (rb"{\info{\nofpages2}}a\page b", [1, 2]),
+        (rb"{\info{\nofpages80}}a\page b", [None, None]),
     ],
 )
 def test_pages_are_counted_where_they_are_broken(tmp_path: Path, body: bytes, pages: list[int | None]) -> None:

@@ -5,10 +5,7 @@ from dataclasses import dataclass
 
 from kb.engine.ingestion.fences import find_fences, is_inside
 from kb.engine.ingestion.sections import Section
-from kb.engine.ingestion.titles import shorten
-
-MAX_HEADING_CHARACTERS = 120
-"""A heading is repeated with every chunk under it; a longer one is a paragraph that begins with `#`."""
+from kb.engine.ingestion.titles import MAX_HEADING_CHARACTERS, render_path, shorten
 
 # A hash heading, or a single line underlined; the line above an underline is checked in `_find_headings`.
 _HEADING = re.compile(
@@ -60,7 +57,7 @@ def find_title(text: str) -> str | None:
 
 
 def _render_path(path: list[_Heading]) -> str | None:
-    return " > ".join(heading.title for heading in path if heading.title) or None
+    return render_path(heading.title for heading in path)
 
 
 def _find_headings(text: str) -> list[_Heading]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, takewhile
 
 from kb.engine.ingestion.sections import Section
+from kb.engine.ingestion.titles import PATH_SEPARATOR
 
 # A heading and a short sentence.
 TINY_CHARACTERS = 100
@@ -17,8 +18,6 @@ TINY_CHARACTERS = 100
 MANY_TINY_SECTIONS = 100
 # A little less than English has. Where a token has fewer, what was joined is split again by its tokens.
 CHARACTERS_PER_TOKEN = 3
-
-_PATH_SEPARATOR = " > "
 
 
 def join_tiny_sections(sections: Sequence[Section], *, max_tokens: int) -> Iterable[Section]:
@@ -63,6 +62,6 @@ def _join(sections: list[Section]) -> Section:
 
 
 def _common_path(headings: list[str | None]) -> str | None:
-    paths = [(heading or "").split(_PATH_SEPARATOR) for heading in headings]
+    paths = [(heading or "").split(PATH_SEPARATOR) for heading in headings]
     shared = takewhile(lambda names: len(set(names)) == 1, zip(*paths, strict=False))
-    return _PATH_SEPARATOR.join(names[0] for names in shared) or None
+    return PATH_SEPARATOR.join(names[0] for names in shared) or None

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from kb.engine.ingestion.measuring import MAX_CHARACTERS_PER_TOKEN, STRETCH, TokenSpans
 from kb.engine.ingestion.sections import Rows, Section
+from kb.engine.ingestion.titles import PATH_SEPARATOR
 from kb.engine.model import Passage
 
 SplitText = Callable[[str, int], Iterator[str]]
@@ -100,7 +101,7 @@ class _OpenPassage:
         """The passage, if there is anything in it, and begins the next."""
         if self._lines:
             text = "\n".join([self._header, *self._lines] if self._header else self._lines)
-            heading = " > ".join(filter(None, (self._section.heading, _name_rows(self._numbers))))
+            heading = PATH_SEPARATOR.join(filter(None, (self._section.heading, _name_rows(self._numbers))))
             yield Passage(text, heading, self._section.page_num)
         self._lines, self._numbers, self.size = [], [], 0
 

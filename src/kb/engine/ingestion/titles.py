@@ -1,4 +1,11 @@
-"""Titles and headings at a length that can be shown."""
+"""Titles and headings at a length that can be shown, and the paths of headings that lead to a text."""
+
+from collections.abc import Iterable
+
+MAX_HEADING_CHARACTERS = 120
+"""A heading is repeated with every chunk under it; a longer one is a paragraph in the wrong style."""
+
+PATH_SEPARATOR = " > "
 
 
 def shorten(text: str, limit: int) -> str:
@@ -10,3 +17,8 @@ def shorten(text: str, limit: int) -> str:
     at_word = head.rpartition(" ")[0]
     # With no space in the second half (a URL, Chinese), a cut inside the word says more.
     return (at_word if len(at_word) >= limit // 2 else head[:-1]) + "…"
+
+
+def render_path(names: Iterable[str]) -> str | None:
+    """The headings from the highest down, "Chapter > Part", each shortened; blank ones are left out, None if all are."""
+    return PATH_SEPARATOR.join(filter(None, (shorten(name, MAX_HEADING_CHARACTERS) for name in names))) or None

@@ -18,11 +18,11 @@ from kb.engine.ingestion.extraction.readers.mail.headers import (
     read_sender,
 )
 from kb.engine.ingestion.extraction.readers.shared.charsets import decode_as
-from kb.engine.ingestion.extraction.readers.shared.outline import MAX_HEADING_CHARACTERS, tidy
+from kb.engine.ingestion.extraction.readers.shared.outline import tidy
 from kb.engine.ingestion.extraction.readers.shared.properties import make_properties
 from kb.engine.ingestion.extraction.readers.web.html_pages import read_html
 from kb.engine.ingestion.sections import Section
-from kb.engine.ingestion.titles import shorten
+from kb.engine.ingestion.titles import PATH_SEPARATOR, render_path, shorten
 
 _HEAD = ("From", "To", "Cc", "Date", "Subject")
 _ENCRYPTED = ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime")
@@ -155,9 +155,10 @@ def _forwarded(message: Message, content: _Content) -> list[Section]:
 
 
 def _under(title: str, sections: Sequence[Section]) -> list[Section]:
-    above = shorten(tidy(title), MAX_HEADING_CHARACTERS)
+    above = render_path([tidy(title)])
     return [
-        replace(section, heading=" > ".join(filter(None, (above, section.heading))) or None) for section in sections
+        replace(section, heading=PATH_SEPARATOR.join(filter(None, (above, section.heading))) or None)
+        for section in sections
     ]
 
 

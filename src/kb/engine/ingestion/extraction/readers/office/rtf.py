@@ -93,6 +93,7 @@ class _Reader:
             "row": lambda _: self._end(self.body.end_row, "\n"),
             "page": lambda _: self._break_page(),
             "softpage": lambda _: self._break_page(),
+            "nofpages": self.body.expect_pages,
             "sect": lambda _: self._end_division(),
             "sbknone": lambda _: self.body.stay_on_page(),
             "sbkcol": lambda _: self.body.stay_on_page(),

@@ -20,6 +20,7 @@ class Body:
         """What stands before it if it is an item of a list."""
         self._outline = Outline()
         self._page = 1
+        self._expected_pages = 1
         self._is_page_due = False
         self._has_text = False
         self._cell: list[str] = []
@@ -76,6 +77,10 @@ class Body:
         self._is_page_due = False
         self._outline.begin_page(self._page)
 
+    def expect_pages(self, number: int) -> None:
+        """The program that saved it says that there are so many."""
+        self._expected_pages = number
+
     def break_page_before_text(self) -> None:
         """As `break_page`, but only between two texts."""
         self._is_page_due = self._has_text
@@ -84,10 +89,11 @@ class Body:
         self._is_page_due = False
 
     def sections(self) -> list[Section]:
-        """All of it. A document that breaks no page does not say what lies on which."""
+        """All of it. A document that breaks no page, or not all of them, does not say what lies on which."""
         self.end_paragraph(None, in_table=False)
         sections = self._outline.sections()
-        return sections if self._page > 1 else [replace(section, page_num=None) for section in sections]
+        is_paged = self._page > 1 and self._page >= self._expected_pages
+        return sections if is_paged else [replace(section, page_num=None) for section in sections]
 
     def _add(self, mark: str, text: str) -> None:
         typed = _TYPED_ITEM.match(text)

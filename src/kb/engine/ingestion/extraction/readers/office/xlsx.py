@@ -28,7 +28,6 @@ from kb.engine.ingestion.extraction.readers.office.sheet_remarks import read_rem
 from kb.engine.ingestion.extraction.readers.shared.archive import Archive, open_archive
 from kb.engine.ingestion.extraction.readers.shared.xml_trees import local_name, parse_xml
 from kb.engine.ingestion.extraction.readers.tables.rows import (
-    MAX_HEADING_CHARACTERS,
     ROWS_PER_PART,
     Row,
     Table,
@@ -39,7 +38,7 @@ from kb.engine.ingestion.extraction.readers.tables.rows import (
     part_of,
 )
 from kb.engine.ingestion.sections import Section
-from kb.engine.ingestion.titles import shorten
+from kb.engine.ingestion.titles import MAX_HEADING_CHARACTERS, shorten
 
 # A sheet that is not larger when unpacked than an archive may hold has fewer cells; more are a void.
 MAX_CELLS = 10_000_000

@@ -16,9 +16,8 @@ import pypdfium2 as pdfium
 
 from kb.engine.ingestion.extraction.readers.pdf.text import ends_sentence, on_one_line
 from kb.engine.ingestion.sections import Section
-from kb.engine.ingestion.titles import shorten
+from kb.engine.ingestion.titles import MAX_HEADING_CHARACTERS, render_path, shorten
 
-MAX_HEADING_CHARACTERS = 120
 # More than this is an index, or a file made to keep its reader busy; the pages behind just have no finer headings.
 MAX_BOOKMARKS = 10_000
 MAX_LEVELS = 8
@@ -32,7 +31,7 @@ _LONGEST_KEY = 300
 class Heading:
     title: str
     level: int
-    path: str
+    path: str | None
     key: str
     page_index: int | None
 
@@ -55,7 +54,7 @@ class Bookmarks:
         first = bisect_left(self._page_indexes, page_index)
         end = bisect_right(self._page_indexes, page_index)
         lines = text.split("\n")
-        path = self._headings[first - 1].path if first else ""
+        path = self._headings[first - 1].path if first else None
         starts = [(0, path)]
         above: Heading | None = None
         body_start = 0
@@ -73,11 +72,7 @@ class Bookmarks:
             above, body_start = heading, place.stop if place else body_start
         ends = [start for start, _ in starts[1:]] + [len(lines)]
         pieces = ["\n".join(lines[start:end]).strip("\n") for (start, _), end in zip(starts, ends, strict=True)]
-        return [
-            Section(piece, path or None, page_index + 1)
-            for piece, (_, path) in zip(pieces, starts, strict=True)
-            if piece
-        ]
+        return [Section(piece, path, page_index + 1) for piece, (_, path) in zip(pieces, starts, strict=True) if piece]
 
 
 def read_bookmarks(document: pdfium.PdfDocument) -> Bookmarks:
@@ -96,7 +91,7 @@ def _read_headings(document: pdfium.PdfDocument) -> Iterator[Heading]:
         yield Heading(
             title=titles[-1],
             level=bookmark.level,
-            path=" > ".join(title for title in titles if title),
+            path=render_path(titles),
             key=_strip_number(_fold(title[:_LONGEST_KEY])),
             page_index=destination.get_index() if destination else None,
         )

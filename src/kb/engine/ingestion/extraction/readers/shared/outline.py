@@ -5,10 +5,7 @@ from collections.abc import Iterable
 
 from kb.engine.ingestion.extraction.cleaning import clean
 from kb.engine.ingestion.sections import Section
-from kb.engine.ingestion.titles import shorten
-
-MAX_HEADING_CHARACTERS = 120
-"""A heading is repeated with every chunk under it; a longer one is a paragraph in the wrong style."""
+from kb.engine.ingestion.titles import MAX_HEADING_CHARACTERS, render_path, shorten
 
 MAX_LEVEL = 10
 """The deepest that any format knows; what claims to lie deeper lies there too."""
@@ -90,9 +87,9 @@ class Outline:
 
     def _end_section(self) -> None:
         if self._blocks:
-            path = " > ".join(title for _, title in self._path)
+            path = render_path(title for _, title in self._path)
             text = "\n\n".join("\n".join(lines) for lines in self._blocks)
-            self._sections.append(Section(text, path or None, self._page_num))
+            self._sections.append(Section(text, path, self._page_num))
         self._blocks = []
         self._follows_heading = self._follows_item = False
 

@@ -7,8 +7,7 @@ from lxml import etree
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.readers.shared.archive import corrupt
 
-# An error without a name is what the parser reports when it gets no more memory.
-_SIGNS_OF_A_BOMB = ("amplification", "depth", "huge", "too long", "entity loop", "Maximum entity", "unknown error")
+_SIGNS_OF_A_BOMB = ("amplification", "depth", "huge", "too long", "entity loop", "Maximum entity")
 
 
 def parse_xml(content: bytes) -> etree._Element:
@@ -19,6 +18,9 @@ def parse_xml(content: bytes) -> etree._Element:
     try:
         root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
+        # So the parser calls it when it gets no more memory.
+        if "unknown error" in str(error):
+            raise MemoryError from error
         if any(sign in str(error) for sign in _SIGNS_OF_A_BOMB):
             raise Unreadable(
                 "extraction_limit", "The file nests or repeats its content beyond all measure. It is not safe to read."

@@ -18,6 +18,7 @@ from kb.engine.ingestion.extraction.extracted import Extracted
 from kb.engine.ingestion.extraction.readers.shared.properties import make_properties
 from kb.engine.ingestion.extraction.readers.tables.json_lines import is_plain, render_lines, render_scalar
 from kb.engine.ingestion.extraction.readers.tables.rows import (
+    MAX_HEADER_CHARACTERS,
     MAX_HEADING_CHARACTERS,
     Head,
     Table,
@@ -123,7 +124,8 @@ class _Columns:
         if self.are_a_table:
             names = dict.fromkeys(key for key, _ in item) if _is_row(item) else {}
             self.names |= names
-            self.are_a_table = bool(names) and len(names) == len(item) and len(self.names) <= _MAX_COLUMNS
+            is_short = len(self.names) <= _MAX_COLUMNS and sum(map(len, self.names)) <= MAX_HEADER_CHARACTERS
+            self.are_a_table = bool(names) and len(names) == len(item) and is_short
 
 
 def _is_row(item: Any) -> bool:

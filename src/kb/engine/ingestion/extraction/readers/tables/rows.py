@@ -9,18 +9,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
 
+from kb.engine.ingestion import titles
 from kb.engine.ingestion.extraction.cleaning import clean
 from kb.engine.ingestion.sections import Rows, Section
-from kb.engine.ingestion.titles import shorten
 
 ROWS_PER_PART = 1_000
-MAX_HEADING_CHARACTERS = 120
+MAX_HEADING_CHARACTERS = titles.MAX_HEADING_CHARACTERS
 
 # A header is looked for this far from where a table may begin; above it stand titles and remarks.
 _LOOKED_AT_ROWS = 10
 _LONGEST_LABEL = 100
 # It is repeated with every part of its table, so a few megabytes of it would become gigabytes.
-_LONGEST_HEADER = 10_000
+MAX_HEADER_CHARACTERS = 10_000
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _WIDE_CELLS = 100
 
@@ -144,7 +144,8 @@ def _find_header(rows: list[Row], *, needs_contrast: bool) -> int | None:
         if widths[index] >= 2 and widths[index] * 3 > max(widths[index + 1 :]) * 2:
             below = (cell for other in rows[index + 1 :] for cell in other.cells if cell)
             is_contrast = not needs_contrast or not all(map(_is_label, below))
-            return index if is_contrast and _are_names(row.cells) and len(render_row(row)) <= _LONGEST_HEADER else None
+            is_short = len(render_row(row)) <= MAX_HEADER_CHARACTERS
+            return index if is_contrast and is_short and _are_names(row.cells) else None
     return None
 
 
@@ -163,5 +164,4 @@ def _is_label(cell: str) -> bool:
 
 def _join_caption(heading: str | None, above: list[Row]) -> str | None:
     caption = [cell for cell in above[-1].cells if cell] if above else []
-    lines = [heading, shorten(clean(caption[0]), MAX_HEADING_CHARACTERS) if len(caption) == 1 else None]
-    return " > ".join(line for line in lines if line) or None
+    return titles.render_path([heading or "", clean(caption[0]) if len(caption) == 1 else ""])

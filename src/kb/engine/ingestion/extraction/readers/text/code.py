@@ -13,9 +13,8 @@ from kb.engine.ingestion.extraction.extracted import Extracted
 from kb.engine.ingestion.extraction.readers.text.definitions import Definition, find_definition, find_table_header
 from kb.engine.ingestion.extraction.readers.text.plain_text import read_text
 from kb.engine.ingestion.sections import Section
-from kb.engine.ingestion.titles import shorten
+from kb.engine.ingestion.titles import render_path
 
-MAX_HEADING_CHARACTERS = 120
 MAX_DEPTH = 4
 """What is defined deeper is a detail of what it stands in."""
 SMALL_CHARACTERS = 200
@@ -65,7 +64,7 @@ def sections_of_code(text: str) -> list[Section]:
     pieces = _Cutter(text, find_definition).cut()
     if not any(piece.path for piece in pieces) and _BRACKET_FIRST.search(text):
         pieces = _Cutter(text, find_table_header).cut()
-    return [Section(piece.text, _render_path(piece.path)) for piece in _join_small(_join_heads(pieces))]
+    return [Section(piece.text, render_path(piece.path)) for piece in _join_small(_join_heads(pieces))]
 
 
 class _Cutter:
@@ -193,7 +192,3 @@ def _join_small(pieces: list[_Piece]) -> list[_Piece]:
 def _shared_path(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     length = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     return one[:length]
-
-
-def _render_path(path: tuple[str, ...]) -> str | None:
-    return " > ".join(shorten(name, MAX_HEADING_CHARACTERS) for name in path) or None

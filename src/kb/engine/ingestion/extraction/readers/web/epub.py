@@ -8,13 +8,13 @@ from pathlib import Path
 
 from kb.engine.ingestion.extraction.extracted import Extracted
 from kb.engine.ingestion.extraction.readers.shared.archive import open_archive
-from kb.engine.ingestion.extraction.readers.shared.outline import MAX_HEADING_CHARACTERS, tidy
+from kb.engine.ingestion.extraction.readers.shared.outline import tidy
 from kb.engine.ingestion.extraction.readers.web.epub_contents import read_contents
 from kb.engine.ingestion.extraction.readers.web.epub_package import SVG, Package, read_package
 from kb.engine.ingestion.extraction.readers.web.html_pages import Page, read_html
 from kb.engine.ingestion.extraction.readers.web.svg import read_svg
 from kb.engine.ingestion.sections import Section
-from kb.engine.ingestion.titles import shorten
+from kb.engine.ingestion.titles import PATH_SEPARATOR, render_path
 
 
 def read(path: Path) -> Extracted:
@@ -55,8 +55,8 @@ def _render_path(titles: list[str], heading: str | None, section: Section) -> st
     *above, title = titles or [""]
     if section.heading and heading and _is_same(title, heading):
         title = ""
-    path = [*(shorten(tidy(part), MAX_HEADING_CHARACTERS) for part in (*above, title)), section.heading]
-    return " > ".join(filter(None, path)) or None
+    path = (render_path(map(tidy, (*above, title))), section.heading)
+    return PATH_SEPARATOR.join(filter(None, path)) or None
 
 
 def _is_same(title: str, heading: str) -> bool:
