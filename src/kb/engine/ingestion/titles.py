@@ -20,5 +20,5 @@ def shorten(text: str, limit: int) -> str:
 
 
 def render_path(names: Iterable[str]) -> str | None:
-    """The headings from the highest down, "Chapter > Part", each shortened; blank ones are left out, None if all are."""
+    """The headings from the top, "Chapter > Part", each shortened; blank ones left out; None if there is none."""
     return PATH_SEPARATOR.join(filter(None, (shorten(name, MAX_HEADING_CHARACTERS) for name in names))) or None

@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from kb.engine.errors import UnsupportedFormat
 from kb.engine.ingestion.extraction.formats import BY_EXTENSION, supported_formats
+from kb.engine.ingestion.extraction.readers.shared.charsets import WIDE_MARKS
 from kb.engine.ingestion.extraction.zip_listing import list_names
 
 _HEAD_BYTES = 64 * 1024
@@ -52,13 +53,6 @@ _MEDIA_TYPES = {
 }
 _OFFICE_FOLDERS = {"word": "docx", "ppt": "pptx", "xl": "xlsx"}
 
-# UTF-32 first: its little-endian mark begins with that of UTF-16.
-_WIDE = (
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 _MARKUP = re.compile(
     r"""
     (?: <\?xml [^>]* > \s* | <!-- (?: [^-] | -(?!->) )* --> \s* )*
@@ -158,7 +152,7 @@ def _stored_media_type(head: bytes) -> bytes:
 
 def _decode(head: bytes) -> str | None:
     """As much of the text as tells what it is; None if it is no text."""
-    for mark, encoding in _WIDE:
+    for mark, encoding in WIDE_MARKS:
         if head.startswith(mark):
             return head[len(mark) :].decode(encoding, errors="replace")
     return None if b"\0" in head[:_NUL_WITHIN] else head.removeprefix(codecs.BOM_UTF8).decode("latin-1")

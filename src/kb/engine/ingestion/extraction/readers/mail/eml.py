@@ -20,6 +20,7 @@ from kb.engine.ingestion.extraction.readers.mail.headers import (
 from kb.engine.ingestion.extraction.readers.shared.charsets import decode_as
 from kb.engine.ingestion.extraction.readers.shared.outline import tidy
 from kb.engine.ingestion.extraction.readers.shared.properties import make_properties
+from kb.engine.ingestion.extraction.readers.shared.refusals import encrypted
 from kb.engine.ingestion.extraction.readers.web.html_pages import read_html
 from kb.engine.ingestion.sections import Section
 from kb.engine.ingestion.titles import PATH_SEPARATOR, render_path, shorten
@@ -58,10 +59,9 @@ def read(path: Path) -> Extracted:
     message = message_from_bytes(sent, policy=RawHeaders())
     content = _read_part(message, _DEEPEST)
     if content.is_encrypted and not content.text:
-        raise Unreadable(
-            "encrypted_file",
+        raise encrypted(
             "The mail is encrypted, or its text is sealed in a signature (S/MIME). Open it in your mail program, save "
-            "or forward its text, and add that.",
+            "or forward its text, and add that."
         )
     subject = read_header(message, "Subject")
     told = {name.lower(): read_header(message, name) for name in _HEAD}

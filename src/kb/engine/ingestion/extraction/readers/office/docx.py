@@ -19,8 +19,9 @@ from kb.engine.ingestion.extraction.readers.office.package import (
     read_relationships,
 )
 from kb.engine.ingestion.extraction.readers.office.properties import count_pages_told, read_office_properties
-from kb.engine.ingestion.extraction.readers.shared.archive import Archive, corrupt, open_archive
+from kb.engine.ingestion.extraction.readers.shared.archive import Archive, open_archive
 from kb.engine.ingestion.extraction.readers.shared.outline import section_of_margins
+from kb.engine.ingestion.extraction.readers.shared.refusals import corrupt
 from kb.engine.ingestion.extraction.readers.shared.xml_trees import attribute, local_name, parse_xml
 
 _NOTES = (("footnotes", "footnoteReference"), ("endnotes", "endnoteReference"), ("comments", "commentReference"))

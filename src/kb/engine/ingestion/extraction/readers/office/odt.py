@@ -11,9 +11,10 @@ from kb.engine.ingestion.extraction.readers.office.flow import extract
 from kb.engine.ingestion.extraction.readers.office.odt_styles import Styles
 from kb.engine.ingestion.extraction.readers.office.odt_text import read_text_flow
 from kb.engine.ingestion.extraction.readers.office.properties import read_values
-from kb.engine.ingestion.extraction.readers.shared.archive import Archive, corrupt, encrypted, open_archive
+from kb.engine.ingestion.extraction.readers.shared.archive import Archive, open_archive
 from kb.engine.ingestion.extraction.readers.shared.outline import section_of_margins
 from kb.engine.ingestion.extraction.readers.shared.properties import Properties, make_properties
+from kb.engine.ingestion.extraction.readers.shared.refusals import corrupt, encrypted
 from kb.engine.ingestion.extraction.readers.shared.xml_trees import parse_xml
 
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"

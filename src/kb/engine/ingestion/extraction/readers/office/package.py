@@ -9,7 +9,8 @@ from urllib.parse import unquote
 
 from lxml import etree
 
-from kb.engine.ingestion.extraction.readers.shared.archive import Archive, corrupt
+from kb.engine.ingestion.extraction.readers.shared.archive import Archive
+from kb.engine.ingestion.extraction.readers.shared.refusals import corrupt
 from kb.engine.ingestion.extraction.readers.shared.xml_trees import attributes, local_name, parse_xml
 
 

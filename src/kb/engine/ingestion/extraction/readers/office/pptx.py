@@ -16,8 +16,9 @@ from kb.engine.ingestion.extraction.readers.office.package import (
     relationship_id,
 )
 from kb.engine.ingestion.extraction.readers.office.properties import read_office_properties
-from kb.engine.ingestion.extraction.readers.shared.archive import Archive, corrupt, open_archive
+from kb.engine.ingestion.extraction.readers.shared.archive import Archive, open_archive
 from kb.engine.ingestion.extraction.readers.shared.outline import Outline, render_table
+from kb.engine.ingestion.extraction.readers.shared.refusals import corrupt
 from kb.engine.ingestion.extraction.readers.shared.xml_trees import attribute, child, local_name, parse_xml
 from kb.engine.ingestion.sections import Section
 

@@ -30,7 +30,7 @@ from kb.engine.ingestion.extraction.readers.office.rtf_words import (
     SYMBOLS,
     TRANSPARENT,
 )
-from kb.engine.ingestion.extraction.readers.shared.archive import corrupt
+from kb.engine.ingestion.extraction.readers.shared.refusals import corrupt
 from kb.engine.ingestion.extraction.readers.shared.properties import make_properties
 
 MAX_DEPTH = 2_000

@@ -20,6 +20,7 @@ from kb.engine.ingestion.extraction.readers.pdf.annotations import read_annotati
 from kb.engine.ingestion.extraction.readers.pdf.bookmarks import Bookmarks, read_bookmarks
 from kb.engine.ingestion.extraction.readers.pdf.text import read_text_layer
 from kb.engine.ingestion.extraction.readers.shared.properties import Properties, make_properties
+from kb.engine.ingestion.extraction.readers.shared.refusals import corrupt, encrypted
 from kb.engine.ingestion.sections import Section
 
 # The longest real ones, codes of law and parts catalogues, have some ten thousand; an empty page is 60 bytes of file.
@@ -82,12 +83,8 @@ def _open(path: Path) -> pdfium.PdfDocument:
         return pdfium.PdfDocument(path)
     except pdfium.PdfiumError as exc:
         if exc.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
-            raise Unreadable(
-                "encrypted_file", "The PDF is protected by a password. Save a copy without one and add that."
-            ) from exc
-        raise Unreadable(
-            "corrupt_file", "The PDF is damaged or cut short. Open it in a PDF program, save it anew and add it again."
-        ) from exc
+            raise encrypted() from exc
+        raise corrupt("It may be cut short.") from exc
 
 
 def _title_of(properties: Properties, bookmarks: Bookmarks) -> str | None:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kb.engine.errors import Unreadable
+from kb.engine.ingestion.extraction.readers.shared.refusals import corrupt, encrypted
 
 MAX_MEMBERS = 10_000
 MAX_MEMBER_BYTES = 200 * 1024 * 1024
@@ -71,19 +72,6 @@ def open_archive(path: Path) -> Iterator[Archive]:
         with opened:
             _refuse_bombs(opened.infolist())
             yield Archive(opened)
-
-
-def corrupt(reason: str) -> Unreadable:
-    return Unreadable(
-        "corrupt_file",
-        f"The file is damaged. {reason} Open it in the program that it comes from, save it again, and add that.",
-    )
-
-
-def encrypted() -> Unreadable:
-    return Unreadable(
-        "encrypted_file", "The file is protected by a password. Save a copy without the password and add that."
-    )
 
 
 def _explain_old_container(content: bytes) -> Unreadable:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from lxml import etree
 
 from kb.engine.errors import Unreadable
-from kb.engine.ingestion.extraction.readers.shared.archive import corrupt
+from kb.engine.ingestion.extraction.readers.shared.refusals import corrupt
 
 _SIGNS_OF_A_BOMB = ("amplification", "depth", "huge", "too long", "entity loop", "Maximum entity")
 

@@ -6,9 +6,9 @@ from urllib.parse import unquote
 
 from lxml import etree
 
-from kb.engine.errors import Unreadable
-from kb.engine.ingestion.extraction.readers.shared.archive import Archive, corrupt
+from kb.engine.ingestion.extraction.readers.shared.archive import Archive
 from kb.engine.ingestion.extraction.readers.shared.properties import Properties, make_properties
+from kb.engine.ingestion.extraction.readers.shared.refusals import corrupt, encrypted
 from kb.engine.ingestion.extraction.readers.shared.xml_trees import local_name, parse_xml
 
 _CONTAINER = "META-INF/container.xml"
@@ -109,8 +109,7 @@ def _refuse_encrypted(archive: Archive, package: Package) -> None:
         if local_name(element) == "CipherReference"
     )
     if {resolve("", link) for link in links} & {chapter.name for chapter in package.chapters}:
-        raise Unreadable(
-            "encrypted_file",
+        raise encrypted(
             "The book is locked by the shop that sold it (DRM). Only programs of that shop can open it; "
-            "if you have a copy without this protection, add that.",
+            "if you have a copy without this protection, add that."
         )
