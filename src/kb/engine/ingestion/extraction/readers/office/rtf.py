@@ -30,8 +30,8 @@ from kb.engine.ingestion.extraction.readers.office.rtf_words import (
     SYMBOLS,
     TRANSPARENT,
 )
-from kb.engine.ingestion.extraction.readers.shared.refusals import corrupt
 from kb.engine.ingestion.extraction.readers.shared.properties import make_properties
+from kb.engine.ingestion.extraction.readers.shared.refusals import corrupt
 
 MAX_DEPTH = 2_000
 """Of groups in groups; honest documents need some dozens."""

@@ -19,7 +19,6 @@ from kb.engine.ingestion.extraction.readers.shared.properties import make_proper
 from kb.engine.ingestion.extraction.readers.tables.json_lines import is_plain, render_lines, render_scalar
 from kb.engine.ingestion.extraction.readers.tables.rows import (
     MAX_HEADER_CHARACTERS,
-    MAX_HEADING_CHARACTERS,
     Head,
     Table,
     TableParts,
@@ -29,7 +28,7 @@ from kb.engine.ingestion.extraction.readers.tables.rows import (
 )
 from kb.engine.ingestion.extraction.readers.text import plain_text
 from kb.engine.ingestion.sections import Section
-from kb.engine.ingestion.titles import shorten
+from kb.engine.ingestion.titles import render_path
 
 # An object is a tuple of pairs, so that a key given twice is kept; numbers stay as they are written.
 _DECODER = json.JSONDecoder(object_pairs_hook=tuple, parse_float=str, parse_int=str, parse_constant=str, strict=False)
@@ -145,7 +144,7 @@ def _read_entries(entries: tuple[tuple[str, Any], ...]) -> Iterator[tuple[int, S
     for key, value in entries:
         if is_plain(value):
             continue
-        heading = shorten(clean(key), MAX_HEADING_CHARACTERS) or None
+        heading = render_path([clean(key)])
         if isinstance(value, list):
             for number, section in _read_items(value, _Columns(value), heading):
                 yield position + number, section

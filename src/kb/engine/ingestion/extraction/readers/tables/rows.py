@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
 
-from kb.engine.ingestion import titles
 from kb.engine.ingestion.extraction.cleaning import clean
 from kb.engine.ingestion.sections import Rows, Section
+from kb.engine.ingestion.titles import render_path
 
 ROWS_PER_PART = 1_000
-MAX_HEADING_CHARACTERS = titles.MAX_HEADING_CHARACTERS
 
 # A header is looked for this far from where a table may begin; above it stand titles and remarks.
 _LOOKED_AT_ROWS = 10
@@ -164,4 +163,4 @@ def _is_label(cell: str) -> bool:
 
 def _join_caption(heading: str | None, above: list[Row]) -> str | None:
     caption = [cell for cell in above[-1].cells if cell] if above else []
-    return titles.render_path([heading or "", clean(caption[0]) if len(caption) == 1 else ""])
+    return render_path([heading or "", clean(caption[0]) if len(caption) == 1 else ""])
