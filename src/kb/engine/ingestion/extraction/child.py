@@ -93,10 +93,18 @@ def _clean_value(value: Any) -> Any:
 
 
 def _clean(section: Section) -> Section:
+    heading = section.heading and _on_one_line(section.heading)
     if section.rows is None:
-        return replace(section, text=clean(section.text))
+        return replace(section, text=clean(section.text), heading=heading)
     # A row must stay a line.
-    return replace(section, text="\n".join(clean(line).replace("\n", " ") for line in section.text.split("\n")))
+    text = "\n".join(map(_on_one_line, section.text.split("\n")))
+    return replace(
+        section, text=text, heading=heading, rows=replace(section.rows, header=_on_one_line(section.rows.header))
+    )
+
+
+def _on_one_line(text: str) -> str:
+    return clean(text).replace("\n", " ")
 
 
 def _explain(error: Exception) -> dict[str, str]:
