@@ -1,7 +1,8 @@
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from threading import Event
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from kb.engine.model import EmbeddingModel, Vector, Vectors
 from kb.engine.ports import Embedder
 
 MODEL = EmbeddingModel(name="tiny", dimension=2, window=4, fingerprint="tiny-1")
+
+Load: TypeAlias = Callable[[Callable[[], Embedder]], LoadingEmbedder]
 
 
 class TinyEmbedder:
@@ -30,10 +33,23 @@ class TinyEmbedder:
 
 
 @pytest.fixture
-def gate() -> Iterator[Event]:
-    gate = Event()
-    yield gate
+def gate() -> Event:
+    return Event()
+
+
+@pytest.fixture
+def load(gate: Event) -> Iterator[Load]:
+    """Begins to load a model; stops trying when the test ends, so that no later one has a thread beside it."""
+    loading_embedders: list[LoadingEmbedder] = []
+
+    def begin(open_embedder: Callable[[], Embedder]) -> LoadingEmbedder:
+        loading_embedders.append(LoadingEmbedder(MODEL, open_embedder))
+        return loading_embedders[-1]
+
+    yield begin
     gate.set()
+    for embedder in loading_embedders:
+        embedder.close()
 
 
 def open_when(gate: Event) -> Embedder:
@@ -45,16 +61,16 @@ def fail_with(error: Exception) -> Embedder:
     raise error
 
 
-def test_the_model_is_known_before_it_is_loaded(gate: Event) -> None:
-    embedder = LoadingEmbedder(MODEL, lambda: open_when(gate))
+def test_the_model_is_known_before_it_is_loaded(load: Load, gate: Event) -> None:
+    embedder = load(lambda: open_when(gate))
 
     assert embedder.model == MODEL
     assert not embedder.is_ready
     assert embedder.failure is None
 
 
-def test_embedding_waits_until_the_model_is_loaded(gate: Event) -> None:
-    embedder = LoadingEmbedder(MODEL, lambda: open_when(gate))
+def test_embedding_waits_until_the_model_is_loaded(load: Load, gate: Event) -> None:
+    embedder = load(lambda: open_when(gate))
 
     gate.set()
 
@@ -65,16 +81,16 @@ def test_embedding_waits_until_the_model_is_loaded(gate: Event) -> None:
     assert embedder.failure is None
 
 
-def test_a_model_that_takes_too_long_is_unavailable(gate: Event, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_takes_too_long_is_unavailable(load: Load, gate: Event, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "LONGEST_WAIT_SECONDS", 0.01)
-    embedder = LoadingEmbedder(MODEL, lambda: open_when(gate))
+    embedder = load(lambda: open_when(gate))
 
     with pytest.raises(Unavailable, match="still being loaded"):
         embedder.embed_query("a")
 
 
-def test_a_reason_meant_for_people_is_passed_on() -> None:
-    embedder = LoadingEmbedder(MODEL, lambda: fail_with(Unavailable("The weights are damaged.")))
+def test_a_reason_meant_for_people_is_passed_on(load: Load) -> None:
+    embedder = load(lambda: fail_with(Unavailable("The weights are damaged.")))
 
     with pytest.raises(Unavailable, match="The weights are damaged"):
         embedder.embed_query("a")
@@ -84,10 +100,11 @@ def test_a_reason_meant_for_people_is_passed_on() -> None:
 
 
 def test_an_unforeseen_failure_is_logged_whole_and_told_without_details(
+    load: Load,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.ERROR):
-        embedder = LoadingEmbedder(MODEL, lambda: fail_with(RuntimeError("/secret/path")))
+        embedder = load(lambda: fail_with(RuntimeError("/secret/path")))
         with pytest.raises(Unavailable, match="log says why"):
             embedder.token_spans("a")
 
@@ -96,14 +113,14 @@ def test_an_unforeseen_failure_is_logged_whole_and_told_without_details(
     assert "/secret/path" in caplog.text
 
 
-def test_a_timeout_while_loading_is_a_failure_and_not_a_wait() -> None:
-    embedder = LoadingEmbedder(MODEL, lambda: fail_with(TimeoutError("disk")))
+def test_a_timeout_while_loading_is_a_failure_and_not_a_wait(load: Load) -> None:
+    embedder = load(lambda: fail_with(TimeoutError("disk")))
 
     with pytest.raises(Unavailable, match="log says why"):
         embedder.embed_query("a")
 
 
-def test_a_model_that_did_not_load_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_did_not_load_is_tried_again(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "TRY_AGAIN_AFTER_SECONDS", 0.01)
     attempts = iter([Unavailable("The disk is full."), None])
     loaded = Event()
@@ -115,7 +132,7 @@ def test_a_model_that_did_not_load_is_tried_again(monkeypatch: pytest.MonkeyPatc
         loaded.set()
         return TinyEmbedder()
 
-    embedder = LoadingEmbedder(MODEL, open_at_second_try)
+    embedder = load(open_at_second_try)
 
     assert loaded.wait(10)
     while not embedder.is_ready:
