@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from kb.engine.ingestion.extraction.detection import detect_format
 from kb.engine.ingestion.extraction.extracted import Extracted
 from kb.engine.ingestion.extraction.reader_process import Limits
@@ -45,3 +47,11 @@ def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> ReadDocument:
 def list_parts(extracted: Extracted) -> list[list[Section]]:
     """All that a reader reads, when it is called without a child."""
     return [list(extracted.parts[index]) for index in range(len(extracted.parts))]
+
+
+def is_reader(process: psutil.Process) -> bool:
+    """Whether it reads a document for its parent."""
+    try:
+        return any("extraction.child" in argument for argument in process.cmdline())
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return False

@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 from tests.engine_program import EngineProgram
 from tests.pdf_files import make_text_pdf
+from tests.reading import is_reader
 
 from kb.client import EngineClient, Json
 
@@ -51,13 +52,6 @@ def find_page(job: Json) -> int:
 def find_readers(engine: EngineProgram) -> list[psutil.Process]:
     """Processes of the engine that read a document."""
     return [process for process in psutil.Process(engine.process.pid).children(recursive=True) if is_reader(process)]
-
-
-def is_reader(process: psutil.Process) -> bool:
-    try:
-        return any("extraction.child" in argument for argument in process.cmdline())
-    except (psutil.NoSuchProcess, psutil.ZombieProcess):
-        return False
 
 
 async def newest_event(client: EngineClient) -> int:

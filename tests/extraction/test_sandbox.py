@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.reading import SAMPLES, read_file
+from tests.reading import SAMPLES, is_reader, read_file
 
 from kb.engine.errors import Unavailable, Unreadable
 from kb.engine.ingestion.extraction.reader_process import Limits
@@ -33,7 +33,8 @@ def nothing() -> None:
 
 
 def find_readers() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE]
+    """Those that read a document: the tests have other children, and some of these tests kill."""
+    return [child for child in psutil.Process().children() if is_reader(child)]
 
 
 @pytest.fixture(autouse=True)

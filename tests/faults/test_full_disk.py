@@ -149,8 +149,11 @@ def test_a_job_whose_commit_finds_the_disk_full_is_tried_again_until_there_is_ro
     http: httpx.Client, disk: SmallDisk
 ) -> None:
     """E24"""
-    # Each heading begins a chunk: little text to submit, much to commit.
-    many_chunks = "".join(f"# Heading {number}\n\nA line.\n\n" for number in range(700))
+    # Each heading begins a chunk, if what follows is not tiny: little text to submit, much to commit.
+    line = (
+        "A line that is just long enough for its section not to be joined with the next, which would make few chunks."
+    )
+    many_chunks = "".join(f"# Heading {number}\n\n{line}\n\n" for number in range(500))
     with disk.filled(leaving_bytes=MB):
         job_id = add_note(http, many_chunks).raise_for_status().json()["id"]
         deadline = time.monotonic() + DONE_WITHIN_SECONDS

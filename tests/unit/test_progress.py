@@ -32,10 +32,10 @@ def test_each_part_is_told_of_before_it_is_waited_for_and_the_last_one_at_once()
     assert waited_for == [f"Processing page {number} of 3" for number in (1, 2, 3)]
     assert told.at_once == ["Processing page 3 of 3"]
     assert told.progress[0].message == "Reading a.pdf"
-    assert told.progress[-1] == Progress("Saving", 3, 4, "Saving 5 chunks")
+    assert told.progress[-1] == Progress("Saving", 3, 4, "Processing page 3 of 3")
 
 
-def test_while_parts_are_awaited_embedding_says_nothing_new() -> None:
+def test_of_several_parts_only_the_parts_are_told_of() -> None:
     told = Told()
     course = Course(told, "a.pdf")
     parts = course.follow([[], []], part_count=2, unit="slide")
@@ -49,8 +49,9 @@ def test_while_parts_are_awaited_embedding_says_nothing_new() -> None:
         "Processing slide 1 of 2",
         "Processing slide 1 of 2",
         "Processing slide 2 of 2",
-        "Embedding chunk 33 of 40",
+        "Processing slide 2 of 2",
     ]
+    assert told.progress[-1].step == "Generating embeddings"
 
 
 def test_a_document_of_one_part_tells_of_its_chunks() -> None:

@@ -14,7 +14,10 @@ class Report(Protocol):
 
 
 class Course:
-    """One document's way into the store. Its steps are its parts, or the chunks of its only one; the last is saving."""
+    """One document's way into the store. Its steps are its parts, or the chunks of its only one; the last is saving.
+
+    Of several parts, the last one's message stays to the end: whoever follows the job is sure to see it.
+    """
 
     def __init__(self, report: Report, filename: str) -> None:
         self._report = report
@@ -44,15 +47,16 @@ class Course:
         if is_waiting_for_parts or embedded == known:
             self.look_up()
             return
-        message = f"Embedding chunk {embedded + 1} of {known}"
         if self._part_count > 1:
-            self._tell("Generating embeddings", self._part_count, self._part_count + 1, message)
+            self._tell("Generating embeddings", self._part_count, self._part_count + 1, self._latest.message)
         else:
+            message = f"Embedding chunk {embedded + 1} of {known}"
             self._tell("Generating embeddings", embedded, known + 1, message)
 
     def save(self, chunks: int) -> None:
         steps = self._latest.total_steps
-        self._tell("Saving", steps - 1, steps, f"Saving {chunks} chunks")
+        message = self._latest.message if self._part_count > 1 else f"Saving {chunks} chunks"
+        self._tell("Saving", steps - 1, steps, message)
 
     def _tell(self, step: str, completed: int, total: int, message: str, *, at_once: bool = False) -> None:
         self._latest = Progress(step, completed, total, message)

@@ -232,10 +232,13 @@ def _complete_job(
 
 
 def end_job(db: apsw.Connection, claim: Claim, now: datetime) -> None:
-    """Complete the job and forget what it was given: the document has it now, or has it no longer."""
+    """Complete the job and forget what it was given: the document has it now, or has it no longer.
+
+    Its last message stays, so that nobody misses the last page who looks in time for the page before.
+    """
     db.execute(
         "UPDATE jobs SET status = 'completed', payload = NULL, original = NULL, lease_until = NULL, step = '', "
-        "message = '', completed_steps = max(total_steps, 1), total_steps = max(total_steps, 1), finished_at = ? "
+        "completed_steps = max(total_steps, 1), total_steps = max(total_steps, 1), finished_at = ? "
         "WHERE id = ?",
         (to_text(now), claim.job_id),
     )
