@@ -7,7 +7,7 @@ from typing import Any
 import psutil
 
 from kb.engine.ingestion.extraction.detection import detect_format
-from kb.engine.ingestion.extraction.extracted import Extracted
+from kb.engine.ingestion.extraction.extracted import Extracted, Picture
 from kb.engine.ingestion.extraction.reader_process import Limits
 from kb.engine.ingestion.extraction.sandbox import DEFAULT_LIMITS, open_extraction
 from kb.engine.ingestion.sections import Section
@@ -22,6 +22,8 @@ class ReadDocument:
     metadata: dict[str, Any]
     parts: list[list[Section]]
     unread: list[int]
+    found: dict[str, Any]
+    """What the document tells of its pictures."""
 
     @property
     def sections(self) -> list[Section]:
@@ -32,26 +34,32 @@ class ReadDocument:
         return "\n\n".join(section.text for section in self.sections)
 
 
-def read_sample(name: str) -> ReadDocument:
-    return read_file(SAMPLES / name)
+def read_sample(name: str, *, force_ocr: bool = False) -> ReadDocument:
+    return read_file(SAMPLES / name, force_ocr=force_ocr)
 
 
-def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> ReadDocument:
+def read_file(path: Path, limits: Limits = DEFAULT_LIMITS, *, force_ocr: bool = False) -> ReadDocument:
     """Raises what the engine would: `UnsupportedFormat` at once, `Unreadable` when it is read."""
     format = detect_format(path.name, path)
-    with open_extraction(format, path, watch=lambda: None, limits=limits) as extraction:
+    with open_extraction(format, path, force_ocr=force_ocr, watch=lambda: None, limits=limits) as extraction:
         parts = list(extraction.parts())
-        return ReadDocument(format, extraction.head.title, extraction.head.metadata, parts, extraction.unread)
+        head, found = extraction.head, extraction.findings.describe()
+        return ReadDocument(format, head.title, head.metadata, parts, extraction.unread, found)
 
 
-def list_parts(extracted: Extracted) -> list[list[Section]]:
+def list_parts(extracted: Extracted) -> list[list[Section | Picture]]:
     """All that a reader reads, when it is called without a child."""
     return [list(extracted.parts[index]) for index in range(len(extracted.parts))]
+
+
+def list_sections(extracted: Extracted) -> list[list[Section]]:
+    """The same without the pictures."""
+    return [[item for item in part if isinstance(item, Section)] for part in list_parts(extracted)]
 
 
 def is_reader(process: psutil.Process) -> bool:
     """Whether it reads a document for its parent."""
     try:
-        return any("extraction.child" in argument for argument in process.cmdline())
+        return any("kb.engine.ingestion.extraction." in argument for argument in process.cmdline())
     except (psutil.NoSuchProcess, psutil.ZombieProcess):
         return False

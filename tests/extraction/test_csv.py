@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.reading import list_parts, read_file, read_sample
+from tests.reading import list_sections, read_file, read_sample
 
 from kb.engine.ingestion.extraction.readers.tables import csv
 from kb.engine.ingestion.sections import Rows, Section
@@ -86,7 +86,7 @@ def test_headers_are_told_from_rows(
     path = tmp_path / "some.csv"
     path.write_text(text, encoding="utf-8")
 
-    [[section]] = list_parts(csv.read(path))
+    [[section]] = list_sections(csv.read(path))
 
     assert section.rows == Rows(header, numbers)
     assert section.text == rows
@@ -155,7 +155,7 @@ def test_no_word_of_any_file_is_lost(tmp_path: Path, records: list[list[str]]) -
     written = "\n".join(f"{line},n{number}n" if line else "" for number, line in enumerate(lines))
     path.write_text(f"word\n{written}", encoding="utf-8")
 
-    sections = [section for part in list_parts(csv.read(path)) for section in part]
+    sections = [section for part in list_sections(csv.read(path)) for section in part]
 
     read = "".join(section.text + (section.rows.header if section.rows else "") for section in sections)
     assert {letter: read.count(letter) for letter in LETTERS} == {letter: written.count(letter) for letter in LETTERS}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.reading import list_parts, read_file, read_sample
+from tests.reading import list_sections, read_file, read_sample
 
 from kb.engine.ingestion.extraction.readers.tables import json as json_reader
 from kb.engine.ingestion.sections import Rows, Section
@@ -209,7 +209,7 @@ def test_no_value_of_any_document_is_lost(tmp_path: Path, value: Any) -> None:
     path = tmp_path / "any.json"
     path.write_text(json.dumps(value))
 
-    sections = [section for part in list_parts(json_reader.read(path)) for section in part]
+    sections = [section for part in list_sections(json_reader.read(path)) for section in part]
 
     text = "\n".join(section.text for section in sections)
     assert {letter: text.count(letter) for letter in "PQ"} == count_letters(value)
@@ -232,7 +232,7 @@ def test_long_keys_are_not_repeated_with_every_part(tmp_path: Path) -> None:
     path = tmp_path / "keys.json"
     path.write_text(json.dumps(records))
 
-    sections = [section for part in list_parts(json_reader.read(path)) for section in part]
+    sections = [section for part in list_sections(json_reader.read(path)) for section in part]
 
     said = sum(len(section.text) + (len(section.rows.header) if section.rows else 0) for section in sections)
     assert said < 2 * path.stat().st_size

@@ -7,24 +7,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.engine.errors import Unreadable
-from kb.engine.ingestion.extraction.extracted import Extracted
+from kb.engine.errors import Unavailable, Unreadable
+from kb.engine.ingestion.extraction.extracted import Extracted, Picture
 from kb.engine.ingestion.extraction.messages import (
     MAX_METADATA_CHARACTERS,
     Head,
     Nonsense,
+    explain,
     parse,
     parse_head,
-    parse_sections,
+    parse_part,
+    parse_reading,
     render,
     render_head,
-    render_reason,
-    render_section,
+    render_item,
+    render_reading,
 )
+from kb.engine.ingestion.extraction.ocr.reading import Reading
 from kb.engine.ingestion.sections import Rows, Section
 
 TEXTS = st.text(st.characters(exclude_characters="\0", codec="utf-8"))
 HEAD: dict[str, Any] = {"title": None, "metadata": {}, "unit": "page", "method": "text_extraction", "parts": 1}
+PICTURE: dict[str, Any] = {"picture": "1", "text": "", "heading": None, "page": 1, "is_page": True}
 
 
 @st.composite
@@ -34,12 +38,18 @@ def sections(draw: st.DrawFn) -> Section:
     return Section("\n".join(lines), draw(st.none() | TEXTS), draw(st.none() | st.integers(1, 10_000)), rows)
 
 
-@given(st.lists(sections()))
-def test_sections_arrive_as_they_were_sent(sent: list[Section]) -> None:
-    line = render({"sections": [render_section(section) for section in sent]})
+def pictures() -> st.SearchStrategy[Picture]:
+    names = st.text(st.characters(codec="utf-8", categories=["L", "N", "P"]))
+    pages = st.none() | st.integers(1, 10_000)
+    return st.builds(Picture, names, pages, st.none() | TEXTS, st.booleans(), TEXTS)
+
+
+@given(st.lists(sections() | pictures()))
+def test_sections_and_pictures_arrive_as_they_were_sent(sent: list[Section | Picture]) -> None:
+    line = render({"sections": [render_item(item) for item in sent]})
 
     assert line.count(b"\n") == 1
-    assert parse_sections(parse(line)) == sent
+    assert parse_part(parse(line)) == sent
 
 
 def test_a_head_arrives_as_it_was_sent() -> None:
@@ -53,18 +63,49 @@ def test_a_head_arrives_as_it_was_sent() -> None:
 
 def test_reasons_arrive_with_code_and_sentence() -> None:
     """I5"""
-    told = render_reason(Unreadable("encrypted_file", "It is locked."), ValueError("why"))
+    told = explain(Unreadable("encrypted_file", "It is locked."))
 
-    for key, parse_message in (("error", parse_head), ("unread", parse_sections)):
+    for key, parse_message in (("error", parse_head), ("unread", parse_part), ("unread", parse_reading)):
         with pytest.raises(Unreadable) as refused:
             parse_message(parse(render({key: told})))
         assert (refused.value.reason, refused.value.message) == ("encrypted_file", "It is locked.")
 
 
 def test_half_a_character_becomes_a_question_mark() -> None:
-    (section,) = parse_sections(parse(render({"sections": [render_section(Section("a\ud800b"))]})))
+    (section,) = parse_part(parse(render({"sections": [render_item(Section("a\ud800b"))]})))
 
-    assert section.text == "a?b"
+    assert section == Section("a?b")
+
+
+def test_a_reading_arrives_as_it_was_sent() -> None:
+    """I3"""
+    reading = Reading("Grüße\n\n你好", 0.97)
+
+    assert parse_reading(parse(render(render_reading(reading)))) == reading
+
+
+def test_a_fault_of_ours_is_no_fault_of_the_file() -> None:
+    for parse_message in (parse_head, parse_reading):
+        with pytest.raises(Unavailable):
+            parse_message(parse(render({"fault": "ImportError: no such module"})))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {},
+        {"text": "a"},
+        {"text": 1, "confidence": 0.5},
+        {"text": "a", "confidence": "high"},
+        {"text": "a", "confidence": 1.5},
+        {"text": "a", "confidence": -0.1},
+        {"text": "a\0b", "confidence": 0.5},
+        {"text": "\ud800", "confidence": 0.5},
+    ],
+)
+def test_a_reading_that_no_reader_would_send_is_nonsense(message: dict[str, Any]) -> None:
+    with pytest.raises(Nonsense):
+        parse_reading(message)
 
 
 @pytest.mark.parametrize("line", [b"", b"words", b"[]", b'"text"', b"\xff", b'{"a": NaN}', b"[" * 100_000])
@@ -121,8 +162,18 @@ def test_a_head_that_no_reader_would_send_is_nonsense(message: dict[str, Any]) -
         ["text", None, None, "header", [1, 2]],
         ["text", None, None, "header", ["1"]],
         ["text", None, None, "\ud800", [1]],
+        {"picture": "1"},
+        PICTURE | {"picture": 1},
+        PICTURE | {"picture": "x" * 1_001},
+        PICTURE | {"picture": "a\nb"},
+        PICTURE | {"text": "a\0b"},
+        PICTURE | {"text": None},
+        PICTURE | {"heading": "\ud800"},
+        PICTURE | {"page": -1},
+        PICTURE | {"page": 2**40},
+        PICTURE | {"is_page": 1},
     ],
 )
 def test_a_section_that_no_reader_would_send_is_nonsense(section: Any) -> None:
     with pytest.raises(Nonsense):
-        parse_sections({"sections": [section]})
+        parse_part({"sections": [section]})

@@ -3,7 +3,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from tests.reading import SAMPLES, list_parts, read_file, read_sample
+from tests.reading import SAMPLES, list_sections, read_file, read_sample
 
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.chunking import split_into_passages
@@ -159,8 +159,8 @@ def test_a_workbook_is_read_whatever_it_is_called(tmp_path: Path) -> None:
     wide = changed("xlsx/readings.xlsx", tmp_path / "0f3a", {"xl/worksheets/sheet1.xml": corners})
     plain = changed("xlsx/readings.xlsx", tmp_path / "some.ods", {})
 
-    assert [section.text for part in list_parts(xlsx.read(wide)) for section in part] == ["first", "last"]
-    assert xlsx.read(plain).parts[1][0].rows == Rows("Sensor | Day | Value | Remark", tuple(range(1001, 1152)))
+    assert [section.text for part in list_sections(xlsx.read(wide)) for section in part] == ["first", "last"]
+    assert list_sections(xlsx.read(plain))[1][0].rows == Rows("Sensor | Day | Value | Remark", tuple(range(1001, 1152)))
 
 
 def test_a_sheet_that_one_library_refuses_is_read_by_the_other(tmp_path: Path) -> None:

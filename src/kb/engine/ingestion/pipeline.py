@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from kb.engine.errors import Unreadable
+from kb.engine.ingestion.extraction.formats import PICTURE_FORMATS
 from kb.engine.ingestion.extraction.sandbox import Extraction, open_extraction
 from kb.engine.ingestion.indexing import index_text
 from kb.engine.ingestion.markdown import sections_of_markdown
@@ -47,15 +48,15 @@ class Pipeline:
 
     def _ingest(self, claim: Claim, document: NewDocument, submission: Submission, course: Course) -> Committed:
         if isinstance(submission, NoteSubmission):
-            parts = course.follow([sections_of_markdown(submission.text)], part_count=1, unit="")
-            text = index_text(parts, document.title, self.embedder, course.embed)
+            sections = sections_of_markdown(submission.text)
+            text = index_text([sections], document.title, self.embedder, course.embed)
         else:
             document, text = self._read(document, submission, course)
         if not text.chunks:
             raise Unreadable(
                 "no_text_found",
-                "There is no text in it that could be searched. If its pages are pictures, recognise their text with "
-                "another program first, and add the result.",
+                "There is no text in it that could be searched, nor any that can be recognised in its pictures. If "
+                "you can read it, scan it anew, larger or with more contrast, and add that.",
             )
         course.save(len(text.chunks))
         return self.store.commit_document(claim, document, text, now=self.clock())
@@ -65,15 +66,20 @@ class Pipeline:
     ) -> tuple[NewDocument, IndexedText]:
         """The text, and the document with what the file itself tells about it."""
         path = self.originals.path_of(submission.original)
-        with open_extraction(submission.format, path, watch=course.look_up) as extraction:
-            title = submission.title or shorten(extraction.head.title or submission.filename, MAX_TITLE_CHARACTERS)
-            parts = course.follow(extraction.parts(), part_count=extraction.head.part_count, unit=extraction.head.unit)
+        format, force_ocr = submission.format, submission.force_ocr
+        with open_extraction(format, path, force_ocr=force_ocr, watch=course.look_up) as extraction:
+            head = extraction.head
+            title = submission.title or shorten(head.title or submission.filename, MAX_TITLE_CHARACTERS)
+            parts = course.follow(extraction.parts(), unit=head.unit, workload=extraction.workload)
             text = index_text(parts, title, self.embedder, course.embed)
+        findings = extraction.findings
+        found = {**head.metadata, **findings.describe(), **describe_unread(extraction)}
+        was_recognised = findings.has_pages and head.processing_method == "text_extraction"
         document = replace(
             document,
             title=title,
-            metadata={**extraction.head.metadata, **describe_unread(extraction), **submission.metadata},
-            processing_method=extraction.head.processing_method,
+            metadata={**found, **submission.metadata},
+            processing_method="ocr" if was_recognised else head.processing_method,
         )
         return document, text
 
@@ -87,7 +93,7 @@ def describe(submission: Submission) -> NewDocument:
     """The document as far as it is known without opening it."""
     if isinstance(submission, FileSubmission):
         return NewDocument(
-            doc_type=submission.format,
+            doc_type="image" if submission.format in PICTURE_FORMATS else submission.format,
             format=submission.format,
             title=submission.title or submission.filename,
             title_is_given=submission.title is not None,

@@ -14,6 +14,7 @@ from functools import partial
 from itertools import islice
 
 from kb.engine.errors import Damaged, DocumentNotFound, Unreadable, VersionConflict
+from kb.engine.ingestion.extraction.ocr.findings import was_all_recognised
 from kb.engine.ingestion.extraction.sandbox import open_extraction
 from kb.engine.ingestion.indexing import index_text
 from kb.engine.ingestion.markdown import sections_of_markdown
@@ -131,7 +132,9 @@ def _read_original(pipeline: Pipeline, detail: DocumentDetail, look_up: Callable
     path = None if document.original is None else pipeline.originals.path_of(document.original)
     if path is None or not is_whole(path, str(document.original)):
         raise Unreadable("corrupt_file", "Its original is missing or damaged.")
-    with open_extraction(document.format, path, watch=look_up) as extraction:
+    with open_extraction(
+        document.format, path, force_ocr=was_all_recognised(document.metadata), watch=look_up
+    ) as extraction:
         yield from extraction.parts()
         if not describe_unread(extraction).items() <= document.metadata.items():
             raise Unreadable("corrupt_file", "Less of it can be read than before.")

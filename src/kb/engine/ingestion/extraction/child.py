@@ -1,75 +1,78 @@
-"""The process that reads one file. `sandbox.py` starts it, and hears what it says (`messages.py`).
+"""The process that reads one file, all but its pictures. `sandbox.py` starts it and hears what it says
+(`messages.py`).
 
 Before it is confined it imports nothing but the standard library and what is kb's own.
 """
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.cleaning import clean
 from kb.engine.ingestion.extraction.confinement import confine
-from kb.engine.ingestion.extraction.extracted import Extracted
+from kb.engine.ingestion.extraction.extracted import Extracted, Picture
 from kb.engine.ingestion.extraction.formats import READERS
 from kb.engine.ingestion.extraction.messages import (
     Message,
+    explain,
     render,
     render_head,
-    render_reason,
-    render_section,
+    render_item,
     render_trace,
 )
 from kb.engine.ingestion.extraction.parts import cut_into_parts
 from kb.engine.ingestion.sections import Section
 
-_DAMAGED = Unreadable(
-    "corrupt_file",
-    "The file is damaged, or not what it claims to be. Open it in the program that it comes from, save it again, "
-    "and add that.",
-)
-_TOO_MUCH = Unreadable(
-    "extraction_limit",
-    "Reading the file takes more than a document may. If it is an honest one, split it and add the pieces.",
-)
-
 
 def main(told: str) -> None:
     task = json.loads(told)
-    # What a parser prints goes where errors go, to nowhere.
+    with open_channel() as say:
+        is_confined = confine(**task["confinement"])
+        messages = _read(task["format"], Path(task["path"]), task["first_part"], force_ocr=task["force_ocr"])
+        for message in messages:
+            say({**message, "confined": is_confined})
+
+
+@contextmanager
+def open_channel() -> Iterator[Callable[[Message], None]]:
+    """The way to the parent. What a parser prints goes where errors go, to nowhere."""
     channel = os.dup(1)
     os.dup2(2, 1)
-    is_confined = confine(memory_bytes=task["memory_bytes"], cpu_seconds=task["cpu_seconds"], parent=task["parent"])
     with open(channel, "wb") as lines:
-        for message in _read(task["format"], Path(task["path"]), task["first_part"]):
-            lines.write(render({**message, "confined": is_confined}))
+
+        def say(message: Message) -> None:
+            lines.write(render(message))
             lines.flush()
 
+        yield say
 
-def _read(format: str, path: Path, first_part: int) -> Iterator[Message]:
+
+def _read(format: str, path: Path, first_part: int, *, force_ocr: bool) -> Iterator[Message]:
     try:
         reader = import_module(f"kb.engine.ingestion.extraction.readers.{READERS[format]}")
+        read = getattr(reader, "read_as_pictures", reader.read) if force_ocr else reader.read
         path.open("rb").close()
     except (ImportError, OSError) as error:
         # Neither the file nor whoever sent it is to blame.
         yield {"fault": render_trace(error)}
         return
     try:
-        document = _cut_if_long(_clean_head(reader.read(path)))
+        document = _cut_if_long(_clean_head(read(path)))
         head = render_head(document)
     except Exception as error:  # noqa: BLE001 - whatever a parser raises, the file is to blame
-        yield {"error": _explain(error)}
+        yield {"error": explain(error)}
         return
     yield head
     for number in range(first_part, len(document.parts)):
         try:
-            message: Message = {"sections": [render_section(_clean(section)) for section in document.parts[number]]}
+            message: Message = {"sections": [render_item(_clean(item)) for item in document.parts[number]]}
         except Exception as error:  # noqa: BLE001 - the next part may be whole
-            message = {"unread": _explain(error)}
+            message = {"unread": explain(error)}
         yield message
 
 
@@ -92,9 +95,9 @@ def _clean_value(value: Any) -> Any:
     return clean(value) if isinstance(value, str) else value
 
 
-def _clean(section: Section) -> Section:
+def _clean(section: Section | Picture) -> Section | Picture:
     heading = section.heading and _on_one_line(section.heading)
-    if section.rows is None:
+    if isinstance(section, Picture) or section.rows is None:
         return replace(section, text=clean(section.text), heading=heading)
     # A row must stay a line.
     text = "\n".join(map(_on_one_line, section.text.split("\n")))
@@ -105,9 +108,3 @@ def _clean(section: Section) -> Section:
 
 def _on_one_line(text: str) -> str:
     return clean(text).replace("\n", " ")
-
-
-def _explain(error: Exception) -> dict[str, str]:
-    if isinstance(error, Unreadable):
-        return render_reason(error, error)
-    return render_reason(_TOO_MUCH if isinstance(error, MemoryError | RecursionError) else _DAMAGED, error)

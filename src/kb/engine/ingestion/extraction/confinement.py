@@ -15,15 +15,14 @@ import sys
 from kb.engine.ingestion.extraction.system_calls import refuse_system_calls
 
 _PR_SET_PDEATHSIG = 1
-_LESS_URGENT_THAN_THE_PARENT = 5
 
 
-def confine(*, memory_bytes: int, cpu_seconds: int, parent: int) -> bool:
+def confine(*, memory_bytes: int, cpu_seconds: int, niceness: int, parent: int) -> bool:
     """Give up all that reading does not need. Called before any parser is imported; nothing of it can be undone.
 
     False if the kernel has not taken the network, other processes and the writing of files.
     """
-    os.nice(_LESS_URGENT_THAN_THE_PARENT)
+    os.nice(niceness)
     _limit(resource.RLIMIT_AS, memory_bytes)
     # At the hard limit it would be killed without a word of what for.
     _limit(resource.RLIMIT_CPU, cpu_seconds, hard=cpu_seconds + 5)

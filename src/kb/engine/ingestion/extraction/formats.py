@@ -1,4 +1,5 @@
-"""The formats that can be read: the module in `readers/` that reads each, and what its files are called.
+"""The formats that can be read: the module in `readers/` that reads each, what its files are called, and the module
+that loads the pictures in them (`open_pictures(path)` gives what has `load(name)`).
 
 A new format is one such module and one line here; one that is not text is also told apart in `detection.py`.
 """
@@ -11,6 +12,7 @@ class Format:
     name: str
     reader: str
     extensions: tuple[str, ...]
+    pictures: str | None = None
 
 
 # Programs, and what is written for programs to read.
@@ -24,15 +26,19 @@ _CODE_EXTENSIONS = """
 """
 
 FORMATS = (
-    Format("pdf", "pdf.pdf", (".pdf",)),
-    Format("docx", "office.docx", (".docx", ".docm", ".dotx", ".dotm")),
-    Format("pptx", "office.pptx", (".pptx", ".pptm", ".potx", ".ppsx", ".ppsm")),
+    Format("pdf", "pdf.pdf", (".pdf",), pictures="pdf.pictures"),
+    Format("docx", "office.docx", (".docx", ".docm", ".dotx", ".dotm"), pictures="office.pictures"),
+    Format("pptx", "office.pptx", (".pptx", ".pptm", ".potx", ".ppsx", ".ppsm"), pictures="office.pictures"),
     Format("xlsx", "office.xlsx", (".xlsx", ".xlsm", ".xltx", ".xltm")),
     Format("odt", "office.odt", (".odt", ".ott")),
     Format("epub", "web.epub", (".epub",)),
     Format("rtf", "office.rtf", (".rtf",)),
     Format("html", "web.html", (".html", ".htm", ".xhtml")),
-    Format("svg", "web.svg", (".svg",)),
+    Format("svg", "web.svg", (".svg",), pictures="pictures.drawing"),
+    Format("jpg", "pictures.picture", (".jpg", ".jpeg", ".jpe", ".jfif"), pictures="pictures.frames"),
+    Format("png", "pictures.picture", (".png",), pictures="pictures.frames"),
+    Format("tiff", "pictures.picture", (".tiff", ".tif"), pictures="pictures.frames"),
+    Format("webp", "pictures.picture", (".webp",), pictures="pictures.frames"),
     Format("eml", "mail.eml", (".eml",)),
     Format("md", "text.markdown", (".md", ".markdown", ".mdx", ".rmd", ".qmd")),
     Format("csv", "tables.csv", (".csv", ".tsv")),
@@ -46,6 +52,8 @@ FORMATS = (
     ),
 )
 READERS = {format.name: format.reader for format in FORMATS}
+PICTURE_FORMATS = ("jpg", "png", "tiff", "webp")
+PICTURES = {format.name: format.pictures for format in FORMATS if format.pictures}
 BY_EXTENSION = {extension: format.name for format in FORMATS for extension in format.extensions}
 
 

@@ -6,6 +6,12 @@
     {"error": {"code", "message", "trace"}}                     instead of all that, why nothing can
     {"fault": trace}                                            or what is wrong here, and not with the file
 
+Among the sections of a part may be pictures, {"picture": name, "text", "heading", "page", "is_page"}. Whoever reads
+those is told their names, each in a line, and answers each with
+
+    {"text": "...", "confidence": 0.98}                         what stands in it,
+    {"unread": ...} or {"fault": ...}                           or as above
+
 The parent takes nothing for granted: a reader that was taken over by its file may say anything.
 """
 
@@ -17,7 +23,8 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from kb.engine.errors import Unavailable, Unreadable
-from kb.engine.ingestion.extraction.extracted import Extracted
+from kb.engine.ingestion.extraction.extracted import Extracted, Picture
+from kb.engine.ingestion.extraction.ocr.reading import Reading
 from kb.engine.ingestion.sections import Rows, Section
 
 log = logging.getLogger(__name__)
@@ -28,10 +35,21 @@ _MAX_PAGE = 2**31
 _MAX_HEADING_CHARACTERS = 5_000
 _MAX_HEADER_CHARACTERS = 100_000
 _MAX_WORD_CHARACTERS = 30
+_MAX_NAME_CHARACTERS = 1_000
 _MAX_MESSAGE_CHARACTERS = 1_000
 _MAX_TRACE_CHARACTERS = 2_000
 # What a reader may find wrong with a file.
-_CODES = ("corrupt_file", "encrypted_file", "extraction_limit", "no_text_found", "unsupported_format")
+_CODES = ("corrupt_file", "encrypted_file", "extraction_limit", "no_text_found", "ocr_failed", "unsupported_format")
+
+_DAMAGED = Unreadable(
+    "corrupt_file",
+    "The file is damaged, or not what it claims to be. Open it in the program that it comes from, save it again, "
+    "and add that.",
+)
+_TOO_MUCH = Unreadable(
+    "extraction_limit",
+    "Reading the file takes more than a document may. If it is an honest one, split it and add the pieces.",
+)
 
 Message = dict[str, Any]
 
@@ -93,9 +111,13 @@ def parse_head(message: Message) -> Head:
         case {"error": reason}:
             raise _parse_reason(reason)
         case {"fault": str() as trace}:
-            log.error("Files of this format cannot be read here: %s", trace[-_MAX_TRACE_CHARACTERS:])
-            raise Unavailable("The file cannot be read for a reason that lies in kb itself; its log tells more.")
+            raise _report_fault(trace)
     raise Nonsense
+
+
+def _report_fault(trace: str) -> Unavailable:
+    log.error("Files of this format cannot be read here: %s", trace[-_MAX_TRACE_CHARACTERS:])
+    return Unavailable("The file cannot be read for a reason that lies in kb itself; its log tells more.")
 
 
 def _list_texts(metadata: dict[str, Any]) -> Iterator[str]:
@@ -113,27 +135,67 @@ def _list_texts(metadata: dict[str, Any]) -> Iterator[str]:
                 raise Nonsense
 
 
-def render_section(section: Section) -> list[Any]:
+def render_item(item: Section | Picture) -> list[Any] | Message:
+    if isinstance(item, Picture):
+        return {
+            "picture": item.name,
+            "text": item.text,
+            "heading": item.heading,
+            "page": item.page_num,
+            "is_page": item.is_page,
+        }
+    return _render_section(item)
+
+
+def _render_section(section: Section) -> list[Any]:
     rows = section.rows
     return [section.text, section.heading, section.page_num, rows and rows.header, rows and rows.numbers]
 
 
-def parse_sections(message: Message) -> list[Section]:
+def parse_part(message: Message) -> list[Section | Picture]:
     match message:
-        case {"sections": list() as sections}:
-            return [_parse_section(section) for section in sections]
+        case {"sections": list() as items}:
+            return [_parse_item(item) for item in items]
         case {"unread": reason}:
             raise _parse_reason(reason)
     raise Nonsense
 
 
-def _parse_section(values: Any) -> Section:
-    match values:
+def _parse_item(item: Any) -> Section | Picture:
+    match item:
         case [str() as text, str() | None as heading, int() | None as page_num, header, numbers]:
-            if not 0 <= (page_num or 0) < _MAX_PAGE or len(heading or "") > _MAX_HEADING_CHARACTERS:
-                raise Nonsense
+            _bound_place(heading, page_num)
             rows = None if numbers is None else _parse_rows(header, numbers, row_count=text.count("\n") + 1)
             return Section(_storable(text), heading and _storable(heading), page_num, rows)
+        case {
+            "picture": str() as name,
+            "text": str() as text,
+            "heading": str() | None as heading,
+            "page": int() | None as page_num,
+            "is_page": bool() as is_page,
+        } if len(name) <= _MAX_NAME_CHARACTERS and name.isprintable():
+            _bound_place(heading, page_num)
+            return Picture(_storable(name), page_num, heading and _storable(heading), is_page, _storable(text))
+    raise Nonsense
+
+
+def _bound_place(heading: str | None, page_num: int | None) -> None:
+    if not 0 <= (page_num or 0) < _MAX_PAGE or len(heading or "") > _MAX_HEADING_CHARACTERS:
+        raise Nonsense
+
+
+def render_reading(reading: Reading) -> Message:
+    return {"text": reading.text, "confidence": reading.confidence}
+
+
+def parse_reading(message: Message) -> Reading:
+    match message:
+        case {"text": str() as text, "confidence": int() | float() as confidence} if 0 <= confidence <= 1:
+            return Reading(_storable(text), float(confidence))
+        case {"unread": reason}:
+            raise _parse_reason(reason)
+        case {"fault": str() as trace}:
+            raise _report_fault(trace)
     raise Nonsense
 
 
@@ -148,8 +210,13 @@ def _parse_rows(header: Any, numbers: Any, *, row_count: int) -> Rows:
     raise Nonsense
 
 
-def render_reason(reason: Unreadable, cause: Exception) -> dict[str, str]:
-    return {"code": reason.reason, "message": reason.message, "trace": render_trace(cause)}
+def explain(error: Exception) -> dict[str, str]:
+    """Why a file cannot be read, whatever it was that a parser raised."""
+    if isinstance(error, Unreadable):
+        reason = error
+    else:
+        reason = _TOO_MUCH if isinstance(error, MemoryError | RecursionError) else _DAMAGED
+    return {"code": reason.reason, "message": reason.message, "trace": render_trace(error)}
 
 
 def render_trace(cause: Exception) -> str:

@@ -1,4 +1,5 @@
-"""A child that reads one file (`child.py`), as its parent sees it: something to be heard, and to be killed."""
+"""A child that reads one file (`child.py`), or the pictures in it (`ocr/child.py`), as its parent sees it: something to
+be told, to be heard, and to be killed."""
 
 import contextlib
 import fcntl
@@ -11,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 from kb.engine.errors import Unreadable
 
@@ -26,9 +27,11 @@ _COMMAND = (sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c")
 _PROGRAM = """
 import sys
 sys.path[:] = sys.argv[2:]
-from kb.engine.ingestion.extraction.child import main
+from {module} import main
 main(sys.argv[1])
 """
+# Libraries that compute start a thread a core, and hold memory for each, even if they are to use one.
+_ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ORT_DISABLE_TELEMETRY": "1"}
 
 _ADVICE = "If it is an honest document, split it and add the pieces."
 TOO_SLOW = ("extraction_timeout", f"Reading the file takes longer than a document may. {_ADVICE}")
@@ -46,6 +49,7 @@ class Limits:
 
     memory_bytes: int = 1536 * 1024 * 1024
     cpu_seconds: int = 600
+    niceness: int = 5
     seconds_to_open: float = 180
     """Until its head is there. Many formats are read in one go."""
     seconds_a_part: float = 60
@@ -66,25 +70,25 @@ class ReaderDied(Exception):
 
 
 class ReaderProcess:
-    def __init__(self, format: str, path: Path, *, first_part: int, watch: Callable[[], None], limits: Limits) -> None:
+    def __init__(self, module: str, task: dict[str, Any], *, watch: Callable[[], None], limits: Limits) -> None:
+        """Runs the module's `main` with the task, which says what to read."""
         self._watch = watch
         self._limits = limits
-        task = {
-            "format": format,
-            "path": str(path.absolute()),
-            "first_part": first_part,
+        confinement = {
             "memory_bytes": limits.memory_bytes,
             "cpu_seconds": limits.cpu_seconds,
+            "niceness": limits.niceness,
             "parent": os.getpid(),
         }
+        told = json.dumps({**task, "confinement": confinement})
         self._process = subprocess.Popen(  # noqa: S603 - a module of our own
-            [*_COMMAND, _PROGRAM, json.dumps(task), *filter(None, sys.path)],
-            stdin=subprocess.DEVNULL,
+            [*_COMMAND, _PROGRAM.format(module=module), told, *filter(None, sys.path)],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             bufsize=0,
             cwd="/",
-            env={},
+            env=_ENVIRONMENT,
             start_new_session=True,
         )
         assert self._process.stdout is not None  # noqa: S101 - it was started with a pipe
@@ -98,6 +102,12 @@ class ReaderProcess:
         self._heard = bytearray()
         self._waited_seconds = 0.0
         self._looked_up_at = time.monotonic()
+
+    def tell(self, line: str) -> None:
+        """Ask for something more. Whether it still listens, its answer shows."""
+        assert self._process.stdin is not None  # noqa: S101 - it was started with a pipe
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps(line).encode() + b"\n")
 
     def hear(self, *, within_seconds: float) -> bytes:
         """The next line; raises `ReaderDied` if there will be none, and what `watch` raises."""
@@ -119,8 +129,9 @@ class ReaderProcess:
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
 
     def _bound(self, line_bytes: int) -> None:
         if line_bytes > self._limits.line_bytes:

@@ -1,0 +1,63 @@
+"""The process that reads a document's pictures. `recognition.py` starts it, tells it their names and hears its
+answers.
+
+Before it is confined it imports nothing but the standard library and what is kb's own.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from kb.engine.errors import Unreadable
+from kb.engine.ingestion.extraction.child import open_channel
+from kb.engine.ingestion.extraction.cleaning import clean
+from kb.engine.ingestion.extraction.confinement import confine
+from kb.engine.ingestion.extraction.formats import PICTURES
+from kb.engine.ingestion.extraction.messages import Message, explain, render_reading, render_trace
+from kb.engine.ingestion.extraction.ocr.reading import OCR_FAILED, Reading
+
+
+def main(told: str) -> None:
+    task = json.loads(told)
+    with open_channel() as say:
+        confine(**task["confinement"])
+        for message in _read(task["format"], Path(task["path"]), task["threads"], _hear_names()):
+            say(message)
+
+
+def _hear_names() -> Iterator[str]:
+    for line in sys.stdin.buffer:
+        yield json.loads(line)
+
+
+def _read(format: str, path: Path, threads: int, names: Iterator[str]) -> Iterator[Message]:
+    try:
+        loader = import_module(f"kb.engine.ingestion.extraction.readers.{PICTURES[format]}")
+        page_reader = import_module("kb.engine.ingestion.extraction.ocr.page").PageReader(threads=threads)
+        path.open("rb").close()
+    except (ImportError, OSError) as error:
+        # Neither the file nor whoever sent it is to blame.
+        yield {"fault": render_trace(error)}
+        return
+    pictures: Any = None
+    for name in names:
+        try:
+            pictures = pictures or loader.open_pictures(path)
+            message = render_reading(_read_picture(page_reader, pictures.load(name)))
+        except Exception as error:  # noqa: BLE001 - the picture is to blame, and the next may be whole
+            message = {"unread": explain(error)}
+        yield message
+
+
+def _read_picture(page_reader: Any, picture: Any) -> Reading:
+    try:
+        reading: Reading = page_reader.read(picture)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise Unreadable(*OCR_FAILED) from error
+    return replace(reading, text=clean(reading.text))

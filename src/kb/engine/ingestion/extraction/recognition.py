@@ -1,0 +1,141 @@
+"""The pictures of a document being read, several at a time, each by a process of its own (`ocr/child.py`).
+
+A process reads picture after picture, so that the models are loaded once, and is replaced after some: what the models
+take of memory grows. One that dies, or says nothing for too long, is replaced too, and its picture is left out. They
+run at the lowest priority: all that somebody waits for comes first, and an idle machine works with all it has.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from kb.engine.errors import Unreadable
+from kb.engine.ingestion.extraction.messages import Nonsense, parse, parse_reading
+from kb.engine.ingestion.extraction.ocr.reading import OCR_FAILED, Reading
+from kb.engine.ingestion.extraction.reader_process import CRASHED, Limits, ReaderDied, ReaderProcess
+
+# Each takes about a gigabyte.
+MAX_PROCESSES = 4
+PICTURES_PER_PROCESS = 20
+# Each process has the next picture at hand when it is done with one.
+ASKED_PER_PROCESS = 2
+MAX_DEATHS = 3
+DEFAULT_LIMITS = Limits(
+    memory_bytes=2560 * 1024 * 1024,
+    # Some pages, each of which takes a few seconds.
+    cpu_seconds=3_600,
+    niceness=19,
+    seconds_a_part=120,
+    seconds=float("inf"),
+    line_bytes=4 * 1024 * 1024,
+)
+
+_MODULE = "kb.engine.ingestion.extraction.ocr.child"
+
+
+class Recognition:
+    """Names are asked for, and answered in the same order."""
+
+    def __init__(self, format: str, path: Path, *, watch: Callable[[], None], limits: Limits = DEFAULT_LIMITS) -> None:
+        self._format = format
+        self._path = path
+        self._watch = watch
+        self._limits = limits
+        self._lanes = [_Lane(self._start) for _ in range(min(count_cores(), MAX_PROCESSES))]
+        self._asked: deque[_Lane] = deque()
+        self._next = 0
+        self._deaths = 0
+
+    @property
+    def has_room(self) -> bool:
+        """Whether there is a process that would be idle soon."""
+        return len(self._asked) < ASKED_PER_PROCESS * len(self._lanes)
+
+    def ask(self, name: str) -> None:
+        lane = self._lanes[self._next % len(self._lanes)]
+        self._next += 1
+        lane.ask(name)
+        self._asked.append(lane)
+
+    def answer(self) -> Reading:
+        """What stands in the first picture that was asked for and not answered yet. Raises `Unreadable`."""
+        if self._deaths > MAX_DEATHS:
+            self._asked.popleft().give_up()
+            raise Unreadable(*OCR_FAILED)
+        for lane in self._lanes:
+            lane.set_to_work()
+        try:
+            return self._asked.popleft().answer(within_seconds=self._limits.seconds_a_part)
+        except Nonsense as error:
+            self._deaths += 1
+            raise Unreadable(*OCR_FAILED) from error
+        except ReaderDied as death:
+            self._deaths += 1
+            is_crash = death.reason.reason == CRASHED[0]
+            raise (Unreadable(*OCR_FAILED) if is_crash else death.reason) from death
+
+    def close(self) -> None:
+        for lane in self._lanes:
+            lane.close()
+
+    def _start(self) -> ReaderProcess:
+        # A single picture is read sooner by all cores together; several are, taken together, by a core each.
+        is_alone = len(self._asked) <= 1
+        task = {
+            "format": self._format,
+            "path": str(self._path.absolute()),
+            "threads": len(self._lanes) if is_alone else 1,
+        }
+        return ReaderProcess(_MODULE, task, watch=self._watch, limits=self._limits)
+
+
+class _Lane:
+    """One process at a time, and the pictures that it is to read."""
+
+    def __init__(self, start: Callable[[], ReaderProcess]) -> None:
+        self._start = start
+        self._process: ReaderProcess | None = None
+        self._waiting: deque[str] = deque()
+        self._told = 0
+        self._answered = 0
+
+    def ask(self, name: str) -> None:
+        self._waiting.append(name)
+
+    def set_to_work(self) -> None:
+        if self._process is None and self._waiting:
+            self._process = self._start()
+            self._told = self._answered = 0
+        while self._process and self._told < PICTURES_PER_PROCESS and self._told - self._answered < len(self._waiting):
+            self._process.tell(self._waiting[self._told - self._answered])
+            self._told += 1
+
+    def answer(self, *, within_seconds: float) -> Reading:
+        assert self._process is not None  # noqa: S101 - it was set to work
+        self._waiting.popleft()
+        self._answered += 1
+        try:
+            line = self._process.hear(within_seconds=within_seconds)
+            message = parse(line)
+        except (ReaderDied, Nonsense):
+            self.close()
+            raise
+        if self._answered == PICTURES_PER_PROCESS:
+            self.close()
+        return parse_reading(message)
+
+    def give_up(self) -> None:
+        self._waiting.popleft()
+        self.close()
+
+    def close(self) -> None:
+        """Whatever it was told and has not answered, the next process is told again."""
+        if self._process is not None:
+            self._process.kill()
+            self._process = None
+
+
+def count_cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
