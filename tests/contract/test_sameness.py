@@ -1,5 +1,7 @@
 """SPEC E25: when two submissions are one document."""
 
+from dataclasses import replace
+
 import pytest
 from tests.contract.samples import (
     LATER,
@@ -100,6 +102,35 @@ def test_e25_new_content_under_the_same_path_replaces_the_document_in_place(stor
     assert found_by_text(store, "walrus") == []
     assert found_by_text(store, "otter") == [old.id]
     assert count(store) == 1
+
+
+@pytest.mark.parametrize("path", ["/a.pdf", None])
+def test_i3_a_file_that_was_read_as_text_is_read_again_when_its_pictures_are_to_be(
+    store: Store, path: str | None
+) -> None:
+    old = add(store, file("content", source_path="/a.pdf", tags=["a"]), index("rubbish"))
+    forced = replace(file("content", source_path=path), processing_method="ocr")
+
+    claim = claim_new_job(store)
+    before = store.commit_duplicate(claim, forced, now=LATER)
+    read_again = store.commit_document(claim, forced, index("walrus"), now=LATER)
+    once_more = commit(store, forced, index("walrus"), now=LATER)
+
+    assert before is None
+    assert (read_again.document_id, read_again.is_duplicate, once_more.is_duplicate) == (old.id, False, True)
+    new = store.get_document(old.id)
+    assert (new.processing_method, new.source_path, new.tags) == ("ocr", "/a.pdf", ("a",))
+    assert (found_by_text(store, "rubbish"), found_by_text(store, "walrus")) == ([], [old.id])
+    assert store.is_original_in_use(str(new.original))
+
+
+def test_what_is_told_of_the_last_reading_is_forgotten_with_it(store: Store) -> None:
+    told = {"ocr_pages": ["1-3"], "ocr_confidence": 0.9, "unread_pages": [2], "author": "Ann"}
+    old = add(store, file("scan", source_path="/a.pdf", metadata=told))
+
+    commit(store, file("text", source_path="/a.pdf", metadata={"unread_pages": [7]}), now=LATER)
+
+    assert store.get_document(old.id).metadata == {"author": "Ann", "unread_pages": [7]}
 
 
 def test_e25_notes_are_never_merged(store: Store) -> None:

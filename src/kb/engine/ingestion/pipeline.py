@@ -105,7 +105,7 @@ def describe(submission: Submission) -> NewDocument:
             note_text=None,
             tags=submission.tags,
             metadata=submission.metadata,
-            processing_method="text_extraction",
+            processing_method="ocr" if submission.force_ocr else "text_extraction",
         )
     note = describe_note(submission.text, submission.title)
     return NewDocument(

@@ -109,7 +109,7 @@ class ClaimRows:
     def commit_document(self, claim: Claim, document: NewDocument, text: IndexedText, *, now: datetime) -> Committed:
         with self._database.write() as db:
             require_claim(db, claim)
-            same, is_duplicate = _find_same(db, document)
+            same, is_duplicate = find_same_document(db, document)
             if same is not None and is_duplicate:
                 return _complete_with_duplicate(db, claim, same, document, now)
             released = None
@@ -125,11 +125,11 @@ class ClaimRows:
     def commit_duplicate(self, claim: Claim, document: NewDocument, *, now: datetime) -> Committed | None:
         # Most documents are new, and to see that must not make other writers wait.
         with self._database.read() as db:
-            if not _find_same(db, document)[1]:
+            if not find_same_document(db, document)[1]:
                 return None
         with self._database.write() as db:
             require_claim(db, claim)
-            same, is_duplicate = _find_same(db, document)
+            same, is_duplicate = find_same_document(db, document)
             if same is None or not is_duplicate:
                 return None
             return _complete_with_duplicate(db, claim, same, document, now)
@@ -189,10 +189,6 @@ def require_claim(db: apsw.Connection, claim: Claim) -> None:
     ).fetchone()
     if holds is None:
         raise ClaimLost(f"Attempt {claim.attempt} of job {claim.job_id} no longer counts.")
-
-
-def _find_same(db: apsw.Connection, document: NewDocument) -> tuple[DocumentId | None, bool]:
-    return find_same_document(db, document.content_hash, document.source_path, is_note=document.note_text is not None)
 
 
 def _complete_with_duplicate(

@@ -221,29 +221,25 @@ def _listing_condition(query: DocumentQuery) -> tuple[str, list[object]]:
     return condition, values
 
 
-def find_same_document(
-    db: apsw.Connection, content_hash: str, source_path: str | None, *, is_note: bool
-) -> tuple[DocumentId | None, bool]:
+def find_same_document(db: apsw.Connection, new: NewDocument) -> tuple[DocumentId | None, bool]:
     """Which document this content belongs to, and whether that document holds just this content.
 
     A source path names one document. Without one there, a file is the same as a file of the same bytes
     that has no path of its own, and an upload without a path is the same as any; two notes never are.
+    What is to be recognised in pictures is not yet held by a document that was read otherwise.
     """
-    if source_path is not None:
-        row = db.execute(
-            "SELECT id, content_hash = ? FROM documents WHERE source_path = ? ORDER BY id LIMIT 1",
-            (content_hash, source_path),
-        ).fetchone()
-        if row is not None:
-            return DocumentId(row[0]), bool(row[1])
-    if is_note:
-        return None, False
+    holds_it = "content_hash = ?1 AND NOT (?3 = 'ocr' AND processing_method = 'text_extraction')"
+    told = (new.content_hash, new.source_path, new.processing_method)
     row = db.execute(
-        "SELECT id FROM documents WHERE content_hash = ? AND doc_type != 'note' "
-        "AND (?2 IS NULL OR source_path IS NULL) ORDER BY source_path IS NOT NULL, id LIMIT 1",
-        (content_hash, source_path),
+        f"SELECT id, {holds_it} FROM documents WHERE source_path = ?2 ORDER BY id LIMIT 1", told
     ).fetchone()
-    return (None, False) if row is None else (DocumentId(row[0]), True)
+    if row is None and new.note_text is None:
+        row = db.execute(
+            f"SELECT id, {holds_it} FROM documents WHERE content_hash = ?1 AND doc_type != 'note' "
+            "AND (?2 IS NULL OR source_path IS NULL) ORDER BY source_path IS NOT NULL, id LIMIT 1",
+            told,
+        ).fetchone()
+    return (None, False) if row is None else (DocumentId(row[0]), bool(row[1]))
 
 
 def insert_document(db: apsw.Connection, new: NewDocument, text: IndexedText, now: datetime) -> DocumentId:
@@ -275,9 +271,12 @@ def overwrite_document(
     """Give a document new content under its old id.
 
     Its tags and metadata are joined by the new ones, and a title that somebody gave it stays unless one is given now.
+    How well it was read the last time no longer matters.
     """
     old = load_document(db, document_id)
-    metadata = {**old.metadata, **new.metadata}
+    kept = {name: value for name, value in old.metadata.items() if not name.startswith(("ocr_", "unread_"))}
+    metadata = {**kept, **new.metadata}
+    new = replace(new, source_path=new.source_path or old.source_path)
     if old.title_is_given and not new.title_is_given:
         new = replace(new, title=old.title, title_is_given=True)
     end_revision(db, document_id)
