@@ -1,18 +1,13 @@
 """A long PDF on its way through engine, worker and reader: three processes, and each page is told of."""
 
 import asyncio
-import re
-import time
 from pathlib import Path
 
-import psutil
 from tests.engine_program import EngineProgram
+from tests.following import find_page, follow_job, newest_event, wait_until_no_reader_is_left
 from tests.pdf_files import make_text_pdf
-from tests.reading import is_reader
 
 from kb.client import EngineClient, Json
-
-PAGE_MESSAGE = re.compile(r"Processing page (\d+) of (\d+)")
 
 
 def write_pdf(path: Path, page_count: int, sentences_a_page: int) -> Path:
@@ -25,41 +20,6 @@ def write_pdf(path: Path, page_count: int, sentences_a_page: int) -> Path:
     ]
     path.write_bytes(make_text_pdf(pages, title=f"Terns on {page_count} pages"))
     return path
-
-
-async def follow_job(client: EngineClient, job: Json, after: int, *, cancel_at_page: int | None = None) -> list[Json]:
-    """What the stream tells of the job until it ends; cancelled when it comes to that page."""
-    told: list[Json] = []
-    is_cancelled = False
-    async for event in client.events(after):
-        if event["event"] != "job" or event["data"]["id"] != job["id"]:
-            continue
-        told.append(event["data"])
-        if event["data"]["status"] in ("completed", "failed", "cancelled"):
-            return told
-        page = find_page(event["data"])
-        if cancel_at_page is not None and page >= cancel_at_page and not is_cancelled:
-            is_cancelled = True
-            await client.cancel_job(job["id"])
-    raise AssertionError("The stream ended before the job.")
-
-
-def find_page(job: Json) -> int:
-    found = PAGE_MESSAGE.fullmatch(job["message"])
-    return int(found[1]) if found else 0
-
-
-def find_readers(engine: EngineProgram) -> list[psutil.Process]:
-    """Processes of the engine that read a document."""
-    return [process for process in psutil.Process(engine.process.pid).children(recursive=True) if is_reader(process)]
-
-
-async def newest_event(client: EngineClient) -> int:
-    job = await client.submit_note("A note that is told of.")
-    async for event in client.events(0):
-        if event["event"] == "job" and event["data"]["id"] == job["id"]:
-            return int(event["id"])
-    raise AssertionError("The stream ended.")
 
 
 def test_i4_a_long_pdf_tells_of_its_pages_and_leaves_nothing_when_it_is_cancelled(
@@ -88,14 +48,6 @@ def test_i4_a_long_pdf_tells_of_its_pages_and_leaves_nothing_when_it_is_cancelle
     assert listed["total"] == 0
     assert not any(hit["filename"] == "long.pdf" for hit in found["results"])
     wait_until_no_reader_is_left(running_engine)
-
-
-def wait_until_no_reader_is_left(engine: EngineProgram) -> None:
-    """E7, I4: within two seconds."""
-    deadline = time.monotonic() + 2
-    while find_readers(engine):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_i4_the_last_page_is_always_told_of(running_engine: EngineProgram, tmp_path: Path) -> None:

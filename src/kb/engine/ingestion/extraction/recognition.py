@@ -37,12 +37,21 @@ _MODULE = "kb.engine.ingestion.extraction.ocr.child"
 class Recognition:
     """Names are asked for, and answered in the same order."""
 
-    def __init__(self, format: str, path: Path, *, watch: Callable[[], None], limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self,
+        format: str,
+        path: Path,
+        *,
+        watch: Callable[[], None],
+        limits: Limits = DEFAULT_LIMITS,
+        processes: int | None = None,
+    ) -> None:
+        """As many processes as there are cores, if nothing else is said."""
         self._format = format
         self._path = path
         self._watch = watch
         self._limits = limits
-        self._lanes = [_Lane(self._start) for _ in range(min(count_cores(), MAX_PROCESSES))]
+        self._lanes = [_Lane(self._start) for _ in range(processes or min(_count_cores(), MAX_PROCESSES))]
         self._asked: deque[_Lane] = deque()
         self._next = 0
         self._deaths = 0
@@ -136,6 +145,6 @@ class _Lane:
             self._process = None
 
 
-def count_cores() -> int:
+def _count_cores() -> int:
     """Those that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,70 @@
+"""A scan on its way through engine, worker, reader and the processes that read its pages."""
+
+import asyncio
+from pathlib import Path
+
+from PIL import Image, ImageDraw, ImageFont
+from tests.engine_program import EngineProgram
+from tests.following import find_page, follow_job, newest_event, wait_until_no_reader_is_left
+from tests.reading import SAMPLES
+
+from kb.client import EngineClient, Json
+
+CANCELLED_AT_PAGE = 4
+
+
+def write_scan(path: Path, page_count: int, *, lines_a_page: int) -> Path:
+    font = ImageFont.truetype(SAMPLES / "fonts" / "DejaVuSerif.ttf", 28)
+    pages = []
+    for number in range(1, page_count + 1):
+        page = Image.new("L", (900, 60 + 50 * lines_a_page), 255)
+        for line in range(lines_a_page):
+            sentence = f"Page {number} tells in line {line + 1} of curlew nest {number * 100 + line}."
+            ImageDraw.Draw(page).text((40, 30 + 50 * line), sentence, font=font, fill=20)
+        pages.append(page)
+    pages[0].save(path, save_all=True, append_images=pages[1:])
+    return path
+
+
+def test_i3_a_scanned_pdf_is_read_straight_after_install_and_says_how_well(
+    running_engine: EngineProgram, tmp_path: Path
+) -> None:
+    path = write_scan(tmp_path / "nests.pdf", page_count=5, lines_a_page=4)
+
+    async def run() -> tuple[list[Json], Json, Json]:
+        async with asyncio.timeout(120), EngineClient(running_engine.url) as client:
+            after = await newest_event(client)
+            told = await follow_job(client, await client.submit_file(path), after)
+            document = await client.get_document(told[-1]["document_id"])
+            return told, document, await client.search("curlew nest 302")
+
+    told, document, found = asyncio.run(run())
+
+    assert told[-1]["status"] == "completed"
+    assert 5 in map(find_page, told)
+    assert document["processing_method"] == "ocr"
+    assert document["metadata"]["ocr_pages"] == ["1-5"]
+    assert 0.9 < document["metadata"]["ocr_confidence"] <= 1
+    assert [chunk["page_num"] for chunk in document["chunks"]] == [1, 2, 3, 4, 5]
+    assert "Page 3 tells in line 3 of curlew nest 302." in document["chunks"][2]["text"]
+    assert found["results"][0]["filename"] == "nests.pdf"
+    assert found["results"][0]["page_num"] == 3
+
+
+def test_i4_a_scan_is_cancelled_in_the_middle_of_a_page(running_engine: EngineProgram, tmp_path: Path) -> None:
+    path = write_scan(tmp_path / "many-nests.pdf", page_count=30, lines_a_page=12)
+
+    async def run() -> tuple[list[Json], Json]:
+        async with asyncio.timeout(120), EngineClient(running_engine.url) as client:
+            after = await newest_event(client)
+            told = await follow_job(client, await client.submit_file(path), after, cancel_at_page=CANCELLED_AT_PAGE)
+            return told, await client.list_documents(q="many-nests")
+
+    told, listed = asyncio.run(run())
+
+    wait_until_no_reader_is_left(running_engine)
+    assert told[-1]["status"] == "cancelled"
+    assert max(map(find_page, told)) < 30
+    running = [job for job in told if job["status"] == "running" and find_page(job) > 1]
+    assert all(job["estimated_remaining_seconds"] > 0 for job in running)
+    assert listed["total"] == 0

@@ -1,0 +1,167 @@
+"""SPEC I3 to I5: pictures are read by several processes at once, which may die, hang and be stopped."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+from tests.reading import SAMPLES, is_reader
+
+from kb.engine.errors import Unreadable
+from kb.engine.ingestion.extraction.reader_process import Limits
+from kb.engine.ingestion.extraction.recognition import MAX_DEATHS, PICTURES_PER_PROCESS, Recognition
+
+WORDS = ("heron", "otter", "walrus", "badger", "magpie", "lizard")
+
+
+def nothing() -> None:
+    """Nobody cancels."""
+
+
+def find_readers() -> list[psutil.Process]:
+    return [child for child in psutil.Process().children() if is_reader(child)]
+
+
+@pytest.fixture(autouse=True)
+def no_reader_is_left() -> Iterator[None]:
+    yield
+    assert find_readers() == []
+
+
+@pytest.fixture
+def scan(tmp_path: Path) -> Path:
+    """A word a page."""
+    font = ImageFont.truetype(SAMPLES / "fonts" / "DejaVuSans.ttf", 32)
+    pages = []
+    for word in WORDS:
+        page = Image.new("L", (220, 80), 255)
+        ImageDraw.Draw(page).text((30, 20), word, font=font, fill=0)
+        pages.append(page)
+    path = tmp_path / "scan.tiff"
+    pages[0].save(path, save_all=True, append_images=pages[1:])
+    return path
+
+
+@pytest.fixture
+def recognise(scan: Path) -> Iterator[Callable[..., Recognition]]:
+    opened: list[Recognition] = []
+
+    def recognise(names: Sequence[int], watch: Callable[[], None] = nothing, **options: object) -> Recognition:
+        recognition = Recognition("tiff", scan, watch=watch, **options)  # type: ignore[arg-type]
+        opened.append(recognition)
+        for name in names:
+            recognition.ask(str(name))
+        return recognition
+
+    yield recognise
+    for recognition in opened:
+        recognition.close()
+
+
+def hear_all(recognition: Recognition, count: int) -> list[str]:
+    """The text of each picture, or why there is none."""
+    heard = []
+    for _ in range(count):
+        try:
+            heard.append(recognition.answer().text)
+        except Unreadable as reason:
+            heard.append(reason.reason)
+    return heard
+
+
+def test_pictures_are_told_in_the_order_in_which_they_were_asked_for(
+    recognise: Callable[..., Recognition],
+) -> None:
+    """I3"""
+    recognition = recognise([6, 1, 5, 2, 4, 3], processes=2)
+
+    assert hear_all(recognition, 6) == [WORDS[number - 1] for number in (6, 1, 5, 2, 4, 3)]
+    assert len(find_readers()) == 2
+
+
+def test_a_process_is_replaced_before_it_has_eaten_too_much(recognise: Callable[..., Recognition]) -> None:
+    """I5"""
+    recognition = recognise([1] * (PICTURES_PER_PROCESS + 1), processes=1)
+
+    recognition.answer()
+    (first,) = find_readers()
+    texts = hear_all(recognition, PICTURES_PER_PROCESS)
+
+    assert texts == [WORDS[0]] * PICTURES_PER_PROCESS
+    (second,) = find_readers()
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    ("disturb", "reason"),
+    [(signal.SIGSEGV, "ocr_failed"), (signal.SIGKILL, "extraction_limit"), (signal.SIGSTOP, "extraction_timeout")],
+)
+def test_a_picture_that_kills_or_stops_its_process_is_left_out_and_the_next_is_read(
+    recognise: Callable[..., Recognition], disturb: signal.Signals, reason: str
+) -> None:
+    """I5"""
+    patience = Limits(seconds_a_part=5)
+    recognition = recognise([1, 2, 3], processes=1, limits=patience)
+
+    first = recognition.answer()
+    for reader in find_readers():
+        # The second may have been read meanwhile; whoever reads the third cannot be done yet.
+        reader.send_signal(disturb)
+    heard = hear_all(recognition, 2)
+
+    assert first.text == WORDS[0]
+    assert reason in heard
+    recognition.ask("4")
+    assert hear_all(recognition, 1) == [WORDS[3]]
+
+
+def test_a_document_whose_pictures_kill_again_and_again_is_given_up(recognise: Callable[..., Recognition]) -> None:
+    """I5"""
+
+    def kill_it() -> None:
+        for reader in find_readers():
+            reader.kill()
+
+    recognition = recognise([1] * 10, kill_it, processes=1)
+
+    heard = hear_all(recognition, 10)
+
+    assert heard == ["extraction_limit"] * (MAX_DEATHS + 1) + ["ocr_failed"] * (9 - MAX_DEATHS)
+
+
+def test_a_picture_that_is_damaged_harms_no_other(recognise: Callable[..., Recognition]) -> None:
+    """I5"""
+    recognition = recognise([1, 99, 2], processes=1)
+
+    assert hear_all(recognition, 3) == [WORDS[0], "corrupt_file", WORDS[1]]
+    assert len(find_readers()) == 1
+
+
+def test_whoever_cancels_does_not_wait_for_a_picture(recognise: Callable[..., Recognition]) -> None:
+    """I4: also inside OCR."""
+
+    class Cancelled(Exception):
+        pass
+
+    is_cancelled = False
+
+    def watch() -> None:
+        if is_cancelled:
+            raise Cancelled
+
+    recognition = recognise([1, 2, 3, 4], watch, processes=2)
+    recognition.answer()
+    for reader in find_readers():
+        reader.suspend()
+    is_cancelled = True
+    cancelled_at = time.monotonic()
+
+    with pytest.raises(Cancelled):
+        hear_all(recognition, 3)
+    recognition.close()
+
+    assert time.monotonic() < cancelled_at + 2
+    assert find_readers() == []
