@@ -265,3 +265,14 @@ def test_a_reader_can_read_and_use_threads(tmp_path: Path) -> None:
     attempt = "open('there').read(); import threading; t = threading.Thread(target=str); t.start(); t.join()"
 
     assert run_confined(attempt, tmp_path) == 0
+
+
+def test_each_of_several_pieces_of_work_is_given_a_time_of_its_own(tmp_path: Path) -> None:
+    """I5"""
+    work = "from kb.engine.ingestion.extraction.confinement import allow_cpu_seconds as allow\nimport time\n"
+    spin = "spun = time.process_time()\nwhile time.process_time() < spun + {}: pass\n"
+
+    one_too_long = run_confined(f"{work}allow(1)\n{spin.format(3)}", tmp_path)
+    two_in_time = run_confined(f"{work}{2 * f'allow(2){chr(10)}{spin.format(0.9)}'}", tmp_path)
+
+    assert (one_too_long, two_in_time) == (-signal.SIGXCPU, 0)

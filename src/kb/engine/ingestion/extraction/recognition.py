@@ -23,10 +23,11 @@ ASKED_PER_PROCESS = 2
 MAX_DEATHS = 3
 DEFAULT_LIMITS = Limits(
     memory_bytes=2560 * 1024 * 1024,
-    # Some pages, each of which takes a few seconds.
-    cpu_seconds=3_600,
+    # For all that it reads; each picture is given its share (`ocr/child.py`).
+    cpu_seconds=6_000,
     niceness=19,
-    seconds_a_part=120,
+    # Whoever comes last may have to wait long for a processor. This is for those that wait for nothing.
+    seconds_a_part=1_800,
     seconds=float("inf"),
     line_bytes=4 * 1024 * 1024,
 )

@@ -15,10 +15,13 @@ from typing import Any
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.child import open_channel
 from kb.engine.ingestion.extraction.cleaning import clean
-from kb.engine.ingestion.extraction.confinement import confine
+from kb.engine.ingestion.extraction.confinement import allow_cpu_seconds, confine
 from kb.engine.ingestion.extraction.formats import PICTURES
 from kb.engine.ingestion.extraction.messages import Message, explain, render_reading, render_trace
 from kb.engine.ingestion.extraction.ocr.reading import OCR_FAILED, Reading
+
+# A page full of print takes ten.
+CPU_SECONDS_A_PICTURE = 300
 
 
 def main(told: str) -> None:
@@ -45,6 +48,7 @@ def _read(format: str, path: Path, threads: int, names: Iterator[str]) -> Iterat
         return
     pictures: Any = None
     for name in names:
+        allow_cpu_seconds(CPU_SECONDS_A_PICTURE)
         try:
             pictures = pictures or loader.open_pictures(path)
             message = render_reading(_read_picture(page_reader, pictures.load(name)))
