@@ -101,9 +101,16 @@ def test_text_is_told_apart_by_its_name(detect: Detect, filename: str, format: s
         (EPUB, "epub"),
         (zip_with_type("application/epub+zip", zipfile.ZIP_DEFLATED), "epub"),
         (b"{\\rtf1\\ansi hello}", "rtf"),
+        (PNG, "png"),
+        (b"\xff\xd8\xff\xe0", "jpg"),
+        (b"RIFF1234WEBPVP8 ", "webp"),
+        (b"II*\0\x08\0\0\0", "tiff"),
+        (b"MM\0*\0\0\0\x08", "tiff"),
+        (b"II+\0\x08\0\0\0", "tiff"),
+        (b"MM\0+\0\x08\0\0", "tiff"),
     ],
 )
-@pytest.mark.parametrize("filename", ["a.txt", "a.zip", "a.md", "a.xyz", "a", "a.pdf", "a.docx"])
+@pytest.mark.parametrize("filename", ["a.jpg", "a.txt", "a.zip", "a.md", "a.xyz", "a", "a.pdf", "a.docx"])
 def test_content_wins_over_the_name(detect: Detect, filename: str, content: bytes, format: str) -> None:
     """I1"""
     assert detect(filename, content) == format
@@ -112,9 +119,11 @@ def test_content_wins_over_the_name(detect: Detect, filename: str, content: byte
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (PNG, "picture"),
-        (b"\xff\xd8\xff\xe0", "picture"),
-        (b"RIFF1234WEBPVP8 ", "picture"),
+        (b"GIF89a", "as PNG or JPEG"),
+        (b"BM\x36\x10\0\0\0\0\0\0", "as PNG or JPEG"),
+        (b"\x00\x00\x00\x18ftypheic", "as PNG or JPEG"),
+        (b"\x00\x00\x00\x18ftypmif1", "as PNG or JPEG"),
+        (b"\x00\x00\x00\x1cftypavif", "as PNG or JPEG"),
         (b"\x1f\x8b\x08rest", "archive"),
         (zip_of("a.txt", "word/letter.txt"), "archive"),
         (zip_of(), "archive"),
@@ -151,6 +160,10 @@ def test_what_is_no_document_is_refused_whatever_its_name(
         ("a.pdf", b"\x00\x01\x02"),
         ("a.xlsx", b"\x00PK"),
         ("a.pdf", b"not a PDF at all"),
+        ("a.png", b"not a picture at all"),
+        ("a.tiff", b"\x00\x01\x02"),
+        ("a.jpg", b"\xff\xd8"),
+        ("a.webp", b"RIFF\x00"),
         ("a.pdf", b"HTTP/1.1 200 OK\r\nServer: x\r\n\r\n%PDF-1.5\r\n"),
     ],
 )

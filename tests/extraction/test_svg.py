@@ -1,17 +1,37 @@
 """Drawings of several programs, read as the engine reads them."""
 
+import base64
 from pathlib import Path
 
 import pytest
+from PIL import Image
+from tests.hostile.pictures import png_that_claims
 from tests.reading import ReadDocument, read_file, read_sample
 
 from kb.engine.errors import Unreadable
+from kb.engine.ingestion.extraction.readers.pictures.drawing import open_pictures
+
+RED = (255, 0, 0)
+# Quickly drawn.
+THIN = 'viewBox="0 0 20 1"'
 
 
 def drawing(folder: Path, content: str) -> ReadDocument:
     path = folder / "drawing.svg"
     path.write_text(f'<svg xmlns="http://www.w3.org/2000/svg">{content}</svg>', encoding="utf-8")
     return read_file(path)
+
+
+def draw(folder: Path, content: str, attributes: str = "") -> Image.Image:
+    path = folder / "drawn.svg"
+    names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+    path.write_text(f"<svg {names} {attributes}>{content}</svg>", encoding="utf-8")
+    return open_pictures(path).load("drawing")
+
+
+def colours_of(picture: Image.Image) -> set[object]:
+    width, height = picture.size
+    return {colour for _, colour in picture.convert("RGB").getcolors(width * height) or ()}
 
 
 def test_the_words_of_a_graph_are_read_in_their_order() -> None:
@@ -53,8 +73,90 @@ def test_spans_are_words_or_lines_by_where_they_stand() -> None:
     )
 
 
-def test_a_drawing_without_text_has_no_sections() -> None:
-    assert read_sample("svg/glyphs.svg").sections == []
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("svg/glyphs.svg", {"Oil used by the lamp", "long nights", "January June October"}),
+        ("svg/bitmap.svg", {"Mooring rules"}),
+    ],
+)
+def test_a_drawing_without_text_is_looked_at(name: str, words: set[str]) -> None:
+    """I1, I3"""
+    document = read_sample(name)
+
+    assert {phrase for phrase in words if phrase in document.text} == words
+    assert document.found["ocr_confidence"] > 0.9
+
+
+def test_a_drawing_with_text_is_not_drawn() -> None:
+    assert read_sample("svg/graphviz.svg").found == {}
+
+
+def test_a_drawing_of_nothing_has_no_text(tmp_path: Path) -> None:
+    """I5."""
+    document = drawing(tmp_path, '<path d="M0 0h9v9z"/>')
+
+    assert document.text == ""
+
+
+@pytest.mark.parametrize(
+    ("attributes", "size"),
+    [
+        ('viewBox="0 0 30 10"', (3000, 1000)),
+        ('viewBox="0,0,10,20" width="100000" height="100000"', (1500, 3000)),
+        ('width="1000000000" height="500000000"', (3000, 1500)),
+        ('width="21cm" height="42cm"', (1500, 3000)),
+        ('width="100%" height="100%"', (3000, 3000)),
+        ('viewBox="0 0 1 1000000"', (1, 3000)),
+        ('viewBox="nan inf -1 1e999"', (3000, 3000)),
+    ],
+)
+def test_a_drawing_is_drawn_in_its_proportions_whatever_its_size(
+    tmp_path: Path, attributes: str, size: tuple[int, int]
+) -> None:
+    """I5: a size that cannot be kept would end the process"""
+    shape = '<path d="M0 0h900v900z"/>'
+
+    assert draw(tmp_path, shape, attributes).size == size
+
+
+def test_what_a_drawing_shows_is_what_is_drawn(tmp_path: Path) -> None:
+    shape = '<path fill="red" d="M10 10h10v20h-10z"/>'
+
+    drawn = draw(tmp_path, shape, 'viewBox="10 10 20 1"').convert("RGB")
+
+    assert drawn.getpixel((500, 75)) == RED
+    assert drawn.getpixel((2500, 75)) == (255, 255, 255)
+
+
+def link_to(path: Path) -> str:
+    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()
+
+
+@pytest.mark.parametrize("element", ["image", "feImage"])
+@pytest.mark.parametrize("link", ["href", "xlink:href"])
+def test_only_a_picture_in_the_file_itself_is_drawn(tmp_path: Path, element: str, link: str) -> None:
+    """I5: no drawing shows what else is on the disk"""
+    red = tmp_path / "red.png"
+    Image.new("RGB", (20, 20), "red").save(red)
+    tag = f'<{element} width="20" height="20" {link}="%s"/>'
+    shape = (
+        f'<filter id="f">{tag}</filter><rect width="20" height="20" filter="url(#f)"/>' if element != "image" else tag
+    )
+
+    foreign = [draw(tmp_path, shape % name, THIN) for name in (red, red.as_uri(), "red.png")]
+    own = draw(tmp_path, shape % link_to(red), THIN)
+
+    assert [RED in colours_of(drawn) for drawn in (*foreign, own)] == [False, False, False, True]
+
+
+def test_a_picture_too_large_to_decode_is_not_drawn(tmp_path: Path) -> None:
+    """I5: the rest of the drawing is"""
+    huge = tmp_path / "huge.png"
+    huge.write_bytes(png_that_claims(60_000, 60_000))
+    shapes = f'<image width="9" height="9" href="{link_to(huge)}"/><path fill="red" d="M10 0h10v10z"/>'
+
+    assert RED in colours_of(draw(tmp_path, shapes, THIN))
 
 
 def test_html_in_a_drawing_is_read_and_its_plain_double_is_not(tmp_path: Path) -> None:

@@ -9,12 +9,14 @@ from tests.hostile.damage import damaged_samples, misnamed_samples
 from tests.hostile.hostile_file import HostileFile
 from tests.hostile.markup import hostile_markup
 from tests.hostile.pdfs import hostile_pdfs
+from tests.hostile.pictures import hostile_pictures
 from tests.hostile.texts import hostile_texts
 
 GENERATED: dict[str, Callable[[], Iterable[HostileFile]]] = {
     "archives": hostile_archives,
     "markup": hostile_markup,
     "PDFs": hostile_pdfs,
+    "pictures": hostile_pictures,
     "texts": hostile_texts,
 }
 FROM_SAMPLES: dict[str, Callable[[], Iterable[HostileFile]]] = {

@@ -27,10 +27,13 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _RTF = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{\\rtf")
 _OFFICE = ("docx", "pptx", "xlsx")
 _ZIPPED = (*_OFFICE, "odt", "epub")
+_PICTURES = re.compile(
+    rb"(?P<png>\x89PNG\r\n)|(?P<jpg>\xff\xd8\xff)|(?P<tiff>II[*+]\0|MM\0[*+])|(?P<webp>RIFF.{4}WEBP)", re.DOTALL
+)
 _REFUSED = (
     (
-        re.compile(rb"\x89PNG\r\n|\xff\xd8\xff|GIF8[79]a|BM.{4}\0{4}|II\*\0|MM\0\*|RIFF.{4}WEBP", re.DOTALL),
-        "This is a picture. The text in pictures cannot be read yet.",
+        re.compile(rb"GIF8[79]a|BM.{4}\0{4}|\0\0.{2}ftyp(?:hei|hev|mif1|msf1|avi)", re.DOTALL),
+        "This is a picture of a kind that cannot be read. Save it as PNG or JPEG and add that.",
     ),
     (
         re.compile(rb"\x1f\x8b\x08|BZh[1-9]1AY&SY|\xfd7zXZ\0|7z\xbc\xaf\x27\x1c|Rar!\x1a\x07|\x28\xb5\x2f\xfd"),
@@ -63,7 +66,7 @@ _MARKUP = re.compile(
 _MAIL_HEADER = re.compile(r"[!-9;-~]+:")
 # Headers that only programs write: people put From, To and Subject at the head of a note as well.
 _ONLY_IN_MAIL = {"message-id", "mime-version", "received", "return-path"}
-_BINARY = ("pdf", *_ZIPPED)
+_BINARY = ("pdf", *_ZIPPED, "jpg", "png", "tiff", "webp")
 # Names under which markup and mails are often saved; any other says better than the first line what a text is.
 _VAGUE = (None, "txt", "html", "svg", *_BINARY)
 
@@ -71,8 +74,8 @@ _VAGUE = (None, "txt", "html", "svg", *_BINARY)
 def detect_format(filename: str, path: Path) -> str:
     """The format of the file at `path`, which somebody calls `filename`. Raises `UnsupportedFormat`.
 
-    What is called a PDF or an Office document, and is nothing that is known, is taken for a damaged one: whoever
-    reads it will say so.
+    What is called a PDF, an Office document or a picture, and is nothing that is known, is taken for a damaged one:
+    whoever reads it will say so.
     """
     # A Windows path is read rightly from any system: it takes both slashes.
     extension = PureWindowsPath(filename.strip()).suffix.lower()
@@ -106,6 +109,9 @@ def _tell_binary(filename: str, named: str | None, head: bytes, file: BinaryIO) 
         raise _unsupported(filename, f"This is a file of Office 97 to 2003. {advice}")
     if _RTF.match(head):
         return "rtf"
+    picture = _PICTURES.match(head)
+    if picture:
+        return picture.lastgroup
     for signature, reason in _REFUSED:
         if signature.match(head):
             raise _unsupported(filename, reason)

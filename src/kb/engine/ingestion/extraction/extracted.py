@@ -51,7 +51,7 @@ class Extracted:
     """Under the names that all formats share, as far as the document tells: `author`, `created`, `modified` (RFC 3339,
     or a date alone), `subject`, `keywords`, `language`, `publisher`, `pages`, `slides`, `sheets`, `sheet_names`; of a
     mail also `from`, `to`, `cc`, `date`, `attachments`; of a picture
-    `width`, `height`, `camera`, `taken`, `colours`."""
+    `width`, `height`, `camera`, `taken`, `position`, `colours`."""
     unit: str = "page"
     """What a part is, as in "Processing page 5 of 10"."""
     processing_method: str = "text_extraction"

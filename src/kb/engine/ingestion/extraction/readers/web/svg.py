@@ -1,15 +1,17 @@
-"""SVG: the words in a drawing, in the order of the file. Nothing is drawn, so nothing that is drawn can do harm."""
+"""SVG: the words in a drawing, in the order of the file. Only one without any is drawn, by others, to be looked at."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from lxml import etree
 
-from kb.engine.ingestion.extraction.extracted import Extracted
+from kb.engine.ingestion.extraction.extracted import Extracted, Picture
 from kb.engine.ingestion.extraction.readers.shared.outline import Outline
 from kb.engine.ingestion.extraction.readers.shared.properties import make_properties
 from kb.engine.ingestion.extraction.readers.shared.xml_trees import child, local_name, parse_xml
 from kb.engine.ingestion.extraction.readers.web.html_blocks import BlockReader
 from kb.engine.ingestion.extraction.readers.web.html_pages import Page, read_tree
+from kb.engine.ingestion.sections import Section
 
 _TEXTS = frozenset(("text", "title", "desc"))
 _UNSEEN = frozenset(("style", "script", "metadata"))
@@ -27,7 +29,9 @@ _PROGRAM = "Matplotlib v"
 def read(path: Path) -> Extracted:
     drawing = read_svg(path.read_bytes())
     properties = make_properties(drawing.told)
-    return Extracted([drawing.sections], properties.title, {**properties.metadata})
+    # Its letters may be shapes, or stand in a picture within it.
+    seen: Sequence[Section | Picture] = drawing.sections or [Picture("drawing", is_page=True)]
+    return Extracted([seen], properties.title, {**properties.metadata})
 
 
 def read_svg(content: bytes) -> Page:
