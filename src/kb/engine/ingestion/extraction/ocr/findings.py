@@ -34,7 +34,7 @@ class Findings:
         """For the document's metadata, which every hit shows: pages in ranges, for a book may have a thousand."""
         told: dict[str, Any] = {}
         if self.pages:
-            told["ocr_pages"] = _render_ranges(self.pages)
+            told["ocr_pages"] = _render_ranges(sorted(self.pages))
         if self.pictures:
             told["ocr_pictures"] = self.pictures
         if self._characters:

@@ -1,15 +1,18 @@
-"""EML: a mail's head, its text, the mails that it forwards, and what is attached: text as text, the rest by name."""
+"""EML: a mail's head, its text, the mails that it forwards, and what is attached: text as text, pictures to be read,
+the rest by name."""
 
 import codecs
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from email import message_from_bytes
 from email.message import Message
+from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from kb.engine.errors import Unreadable
-from kb.engine.ingestion.extraction.extracted import Extracted
+from kb.engine.ingestion.extraction.extracted import Extracted, Picture
 from kb.engine.ingestion.extraction.readers.mail.headers import (
     RawHeaders,
     read_date,
@@ -19,6 +22,7 @@ from kb.engine.ingestion.extraction.readers.mail.headers import (
 )
 from kb.engine.ingestion.extraction.readers.shared.charsets import decode_as
 from kb.engine.ingestion.extraction.readers.shared.outline import tidy
+from kb.engine.ingestion.extraction.readers.shared.picture_sizes import MAX_PICTURES, is_picture_of_at_least
 from kb.engine.ingestion.extraction.readers.shared.properties import make_properties
 from kb.engine.ingestion.extraction.readers.shared.refusals import encrypted
 from kb.engine.ingestion.extraction.readers.web.html_pages import read_html
@@ -36,6 +40,8 @@ _DEEPEST = 60
 _LONGEST_ATTACHED_TEXT = 1_000_000
 _MAX_NAMES_TOLD = 100
 _LONGEST_NAME = 255
+# Smaller ones stand under signatures: logos, and what links to other sites.
+_PIXELS_AT_LEAST = (300, 200)
 # Of two versions of the same text the plain one is read, unless it only says that there is another.
 _MUCH_SHORTER = 3
 
@@ -45,7 +51,7 @@ class _Content:
     """What is in a mail or a part of one."""
 
     text: list[Section] = field(default_factory=list)
-    attached: list[Section] = field(default_factory=list)
+    attached: list[Section | Picture] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     is_encrypted: bool = False
 
@@ -55,8 +61,7 @@ class _Content:
 
 
 def read(path: Path) -> Extracted:
-    sent = path.read_bytes().removeprefix(codecs.BOM_UTF8).lstrip()
-    message = message_from_bytes(sent, policy=RawHeaders())
+    message = parse_mail(path)
     content = _read_part(message, _DEEPEST)
     if content.is_encrypted and not content.text:
         raise encrypted(
@@ -70,10 +75,38 @@ def read(path: Path) -> Extracted:
     metadata: dict[str, Any] = {**properties.metadata}
     if content.names:
         metadata["attachments"] = content.names[:_MAX_NAMES_TOLD]
-    return Extracted([_sections_of(message, content)], properties.title, metadata)
+    return Extracted([_name_once(_sections_of(message, content))], properties.title, metadata)
 
 
-def _sections_of(message: Message, content: _Content) -> list[Section]:
+def parse_mail(path: Path) -> Message:
+    sent = path.read_bytes().removeprefix(codecs.BOM_UTF8).lstrip()
+    return message_from_bytes(sent, policy=RawHeaders())
+
+
+def content_of(part: Message) -> bytes:
+    content = part.get_payload(decode=True)
+    return content if isinstance(content, bytes) else b""
+
+
+def name_picture(content: bytes) -> str:
+    """By what it is: several parts of a mail may go by one name, and a thread repeats its pictures."""
+    return sha256(content).hexdigest()
+
+
+def _name_once(items: Iterable[Section | Picture]) -> list[Section | Picture]:
+    """Each picture where it stands first, and no more of them than may be read."""
+    kept: list[Section | Picture] = []
+    named: set[str] = set()
+    for item in items:
+        if isinstance(item, Picture):
+            if item.name in named or len(named) == MAX_PICTURES:
+                continue
+            named.add(item.name)
+        kept.append(item)
+    return kept
+
+
+def _sections_of(message: Message, content: _Content) -> list[Section | Picture]:
     lines = [f"{name}: {value}" for name in _HEAD if (value := read_header(message, name))]
     if content.names:
         lines.append(f"Attachments: {', '.join(content.names)}")
@@ -97,10 +130,10 @@ def _read_part(part: Message, levels_left: int) -> _Content:
     below = [_read_part(child, levels_left - 1) for child in inner]
     if kind.startswith("message/"):
         forwarded = [_forwarded(child, content) for child, content in zip(inner, below, strict=True)]
-        return _Content(attached=_joined(forwarded), names=_names_of(part, kind))
+        return _Content(attached=list(chain(*forwarded)), names=_names_of(part, kind))
     return _Content(
-        text=_choose(below) if kind == "multipart/alternative" else _joined(one.text for one in below),
-        attached=_joined(one.attached for one in below),
+        text=_choose(below) if kind == "multipart/alternative" else list(chain(*(one.text for one in below))),
+        attached=list(chain(*(one.attached for one in below))),
         names=[name for one in below for name in one.names],
         is_encrypted=any(one.is_encrypted for one in below),
     )
@@ -108,10 +141,11 @@ def _read_part(part: Message, levels_left: int) -> _Content:
 
 def _read_leaf(part: Message, kind: str) -> _Content:
     names = _names_of(part, kind)
+    if kind.startswith("image/"):
+        return _Content(attached=_under(names[0] if names else "", _find_picture(part)), names=names)
     if kind in _UNREADABLE_TEXT or part.get_content_maintype() not in ("text", "multipart"):
         return _Content(names=names)
-    content = part.get_payload(decode=True)
-    sent = content if isinstance(content, bytes) else b""
+    sent = content_of(part)
     charset = part.get_content_charset()
     if kind == "text/html":
         sections = read_html(sent, charset).sections
@@ -124,6 +158,11 @@ def _read_leaf(part: Message, kind: str) -> _Content:
         return _Content(text=sections)
     is_bearable = sum(len(section.text) for section in sections) <= _LONGEST_ATTACHED_TEXT
     return _Content(attached=_under(names[0] if names else kind, sections) if is_bearable else [], names=names)
+
+
+def _find_picture(part: Message) -> list[Picture]:
+    content = content_of(part)
+    return [Picture(name_picture(content))] if is_picture_of_at_least(_PIXELS_AT_LEAST, content) else []
 
 
 def _choose(alternatives: Sequence[_Content]) -> list[Section]:
@@ -150,11 +189,11 @@ def _fit_name(name: str) -> str:
     return shorten(tidy(name), _LONGEST_NAME)
 
 
-def _forwarded(message: Message, content: _Content) -> list[Section]:
+def _forwarded(message: Message, content: _Content) -> list[Section | Picture]:
     return _under(read_header(message, "Subject"), _sections_of(message, content))
 
 
-def _under(title: str, sections: Sequence[Section]) -> list[Section]:
+def _under(title: str, sections: Sequence[Section | Picture]) -> list[Section | Picture]:
     above = render_path([tidy(title)])
     return [
         replace(section, heading=PATH_SEPARATOR.join(filter(None, (above, section.heading))) or None)
@@ -165,7 +204,3 @@ def _under(title: str, sections: Sequence[Section]) -> list[Section]:
 def _fields_of(message: object) -> str:
     """A report of a mail server: fields and no text."""
     return "\n".join(f"{name}: {value}" for name, value in message.items()) if isinstance(message, Message) else ""
-
-
-def _joined(lists: Iterable[list[Section]]) -> list[Section]:
-    return [section for sections in lists for section in sections]

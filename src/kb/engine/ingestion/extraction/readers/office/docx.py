@@ -1,7 +1,8 @@
 """DOCX: the body with its headings, lists and tables, notes and comments where they belong, headers and footers once.
 
 Word has no pages until it lays a document out. It leaves marks where they ended the last time; these and the breaks
-that the author made are counted. Text that was deleted or hidden is left out, text that was inserted is kept.
+that the author made are counted. Text that was deleted or hidden is left out, text that was inserted is kept. Of
+pictures only those of the body are read: in headers and notes stand logos and signs.
 """
 
 from pathlib import Path
@@ -12,6 +13,7 @@ from kb.engine.ingestion.extraction.extracted import Extracted
 from kb.engine.ingestion.extraction.readers.office.docx_styles import Lists, Styles
 from kb.engine.ingestion.extraction.readers.office.docx_text import Surroundings, read_story
 from kb.engine.ingestion.extraction.readers.office.flow import Flow, extract
+from kb.engine.ingestion.extraction.readers.office.media import Media
 from kb.engine.ingestion.extraction.readers.office.package import (
     Relationship,
     find_main_part,
@@ -42,7 +44,7 @@ def read(path: Path) -> Extracted:
             Lists(_read_part(archive, relationships, "numbering")),
         )
         around.notes = _read_notes(around)
-        flow = read_story(body, around)
+        flow = read_story(body, around, Media())
         for unreferred in around.notes.values():
             flow.add_block(unreferred)
         margins = section_of_margins(

@@ -7,6 +7,7 @@ from lxml import etree
 from kb.engine.ingestion.extraction.readers.office.docx_styles import Lists, Styles, is_on, parse_paragraph_style
 from kb.engine.ingestion.extraction.readers.office.drawings import read_drawing
 from kb.engine.ingestion.extraction.readers.office.flow import Flow
+from kb.engine.ingestion.extraction.readers.office.media import Media, find_picture
 from kb.engine.ingestion.extraction.readers.office.package import Relationship
 from kb.engine.ingestion.extraction.readers.shared.archive import Archive
 from kb.engine.ingestion.extraction.readers.shared.xml_trees import attribute, child, local_name
@@ -50,8 +51,9 @@ class Surroundings:
     notes_numbered: int = 0
 
 
-def read_story(root: etree._Element, around: Surroundings) -> Flow:
-    story = _Story(root, around)
+def read_story(root: etree._Element, around: Surroundings, media: Media | None = None) -> Flow:
+    """Names the pictures too if it is given `media`: for the body, whose relationships the surroundings know."""
+    story = _Story(root, around, media)
     walk = etree.iterwalk(root, events=("start", "end"))
     for event, element in walk:
         if event == "end":
@@ -62,9 +64,10 @@ def read_story(root: etree._Element, around: Surroundings) -> Flow:
 
 
 class _Story:
-    def __init__(self, root: etree._Element, around: Surroundings) -> None:
+    def __init__(self, root: etree._Element, around: Surroundings, media: Media | None) -> None:
         self.flow = Flow()
         self._around = around
+        self._media = media
         # The last paragraph of a section ends it; whether the next one begins on a new page, only that one tells.
         sections = [section for section in root.iter("{*}sectPr") if not _is_former(section)]
         self._sections_to_come = [_begins_page(section) for section in reversed(sections[1:])]
@@ -128,6 +131,13 @@ class _Story:
                 self.flow.add_block(attribute(element, "string") or "")
             case "chart" | "relIds":
                 self.flow.add_block(read_drawing(self._around.archive, self._around.relationships, element))
+            case "blip" | "imagedata":
+                self._add_picture(element)
+
+    def _add_picture(self, element: etree._Element) -> None:
+        name = find_picture(self._around.relationships, element)
+        if name and self._media and self._media.is_wanted(self._around.archive, name):
+            self.flow.add_picture(name)
 
     def _add_inline(self, name: str, element: etree._Element) -> None:
         match name:

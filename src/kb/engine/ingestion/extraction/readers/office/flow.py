@@ -6,10 +6,11 @@ stands inside a paragraph comes after it; a table in a table too, so that the ro
 
 from dataclasses import dataclass, field
 
-from kb.engine.ingestion.extraction.extracted import Extracted
+from kb.engine.ingestion.extraction.extracted import Extracted, Picture
 from kb.engine.ingestion.extraction.readers.shared.outline import Outline, render_table
 from kb.engine.ingestion.extraction.readers.shared.properties import Properties
 from kb.engine.ingestion.sections import Section
+from kb.engine.ingestion.titles import render_path
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,8 @@ class Block:
     """That of a heading; None for anything else."""
     is_item: bool = False
     is_table: bool = False
+    picture: str | None = None
+    """The name of the one that stands here instead of text."""
 
 
 @dataclass
@@ -54,8 +57,11 @@ class Flow:
     def __init__(self) -> None:
         self.page = 1
         self.has_rendered_breaks = False
+        self.has_words = False
+        """Whether any paragraph has; what describes a picture does not count."""
         self.blocks: list[Block] = []
         self._open: list[_Paragraph | _Table] = []
+        self._pictures: set[str] = set()
         self._is_empty = True
         self._follows_hard_break = False
 
@@ -78,11 +84,19 @@ class Flow:
         paragraph.pieces[-1][1].append(text)
         if not text.isspace():
             self._follows_hard_break = False
+            self.has_words = True
 
     def add_block(self, text: str) -> None:
         """A note, or the words of a picture: after the paragraph that it belongs to."""
         if text.strip():
             self._deliver([Block(text, self.page)])
+
+    def add_picture(self, name: str) -> None:
+        """After the paragraph that it stands in; only the first time that it is shown."""
+        self._follows_hard_break = False
+        if name not in self._pictures:
+            self._pictures.add(name)
+            self._deliver([Block("", self.page, picture=name)])
 
     def begin_table(self) -> None:
         self._open.append(_Table())
@@ -142,12 +156,39 @@ class Flow:
             self.blocks.extend(blocks)
 
 
+class _Body(Outline):
+    """Pictures follow the section that they stand in: cut at each of them, a manual would fall into mere lines."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._content: list[Section | Picture] = []
+        self._pictures: list[Picture] = []
+
+    def add_picture(self, name: str, page_num: int | None, *, is_page: bool) -> None:
+        heading = render_path(title for _, title in self._path)
+        self._pictures.append(Picture(name, page_num, heading, is_page))
+
+    def content(self) -> list[Section | Picture]:
+        self._end_section()
+        return self._content
+
+    def _end_section(self) -> None:
+        ended = len(self._sections)
+        super()._end_section()
+        self._content += [*self._sections[ended:], *self._pictures]
+        self._pictures = []
+
+
 def extract(flow: Flow, margins: list[Section], properties: Properties, *, is_paged: bool) -> Extracted:
     """The document that the flow is the text of; `is_paged` says whether its pages are known."""
-    outline = Outline()
+    outline = _Body()
     for block in flow.blocks:
-        if is_paged:
-            outline.begin_page(block.page)
+        page_num = block.page if is_paged else None
+        if block.picture:
+            outline.add_picture(block.picture, page_num, is_page=not flow.has_words)
+            continue
+        if page_num:
+            outline.begin_page(page_num)
         if block.level is not None:
             outline.add_heading(block.level, block.text)
         elif block.is_item:
@@ -155,7 +196,7 @@ def extract(flow: Flow, margins: list[Section], properties: Properties, *, is_pa
         else:
             outline.add_paragraph(block.text)
     return Extracted(
-        parts=[[*outline.sections(), *margins]],
+        parts=[[*outline.content(), *margins]],
         title=properties.title or outline.title,
         metadata={**properties.metadata, **({"pages": flow.page} if is_paged else {})},
     )
@@ -183,12 +224,12 @@ def _blocks_of_table(table: _Table) -> list[Block]:
     page, lines = 0, list[list[str]]()
     for row in table.rows:
         in_row = [block for cell in row for block in cell]
-        inner.extend(block for block in in_row if block.is_table)
+        inner.extend(block for block in in_row if block.is_table or block.picture)
         row_page = next((block.page for block in in_row), page)
         if row_page != page and lines:
             blocks.append(Block(render_table(lines), page, is_table=True))
             lines = []
         page = row_page
-        lines.append([" ".join(block.text for block in cell if not block.is_table) for cell in row])
+        lines.append([" ".join(block.text for block in cell if block.text and not block.is_table) for cell in row])
     blocks.append(Block(render_table(lines), page, is_table=True))
     return [block for block in blocks if block.text] + inner

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kb.engine.ingestion.extraction.extracted import Extracted
 from kb.engine.ingestion.extraction.readers.office.flow import extract
+from kb.engine.ingestion.extraction.readers.office.media import Media
 from kb.engine.ingestion.extraction.readers.office.odt_styles import Styles
 from kb.engine.ingestion.extraction.readers.office.odt_text import read_text_flow
 from kb.engine.ingestion.extraction.readers.office.properties import read_values
@@ -39,7 +40,7 @@ def read(path: Path) -> Extracted:
             raise corrupt("It holds no text document.")
         layout = parse_xml(archive.read("styles.xml")) if "styles.xml" in archive else None
         styles = Styles(content, layout)
-        flow = read_text_flow(body, styles, archive)
+        flow = read_text_flow(body, styles, archive, Media())
         margins = section_of_margins(
             read_text_flow(margin, styles, archive).text
             for margin in (layout.iter(*_MARGINS) if layout is not None else ())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from lxml import etree
 
 from kb.engine.ingestion.extraction.readers.office.flow import Flow
+from kb.engine.ingestion.extraction.readers.office.media import Media
 from kb.engine.ingestion.extraction.readers.office.odt_styles import Styles
 from kb.engine.ingestion.extraction.readers.shared.archive import Archive
 from kb.engine.ingestion.extraction.readers.shared.xml_trees import (
@@ -21,6 +22,8 @@ MAX_REPEATED_CELLS = 64
 MAX_SPACES = 64
 
 _SKIPPED = {"tracked-changes", "note-citation", "forms", "creator-initials"}
+# What a chart or formula looks like, for programs that cannot draw it; its words are read from itself.
+_LOOKS_OF_OBJECTS = "ObjectReplacements/"
 _SPACE = re.compile(r"[ \t\r\n]+")
 _DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
 _SVG = "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}"
@@ -33,8 +36,9 @@ class _List:
     count: int
 
 
-def read_text_flow(root: etree._Element, styles: Styles, archive: Archive) -> Flow:
-    text = _Text(styles, archive)
+def read_text_flow(root: etree._Element, styles: Styles, archive: Archive, media: Media | None = None) -> Flow:
+    """Names the pictures too if it is given `media`."""
+    text = _Text(styles, archive, media)
     walk = etree.iterwalk(root, events=("start", "end"))
     for event, element in walk:
         if event == "end":
@@ -48,8 +52,9 @@ def read_text_flow(root: etree._Element, styles: Styles, archive: Archive) -> Fl
 
 
 class _Text:
-    def __init__(self, styles: Styles, archive: Archive) -> None:
+    def __init__(self, styles: Styles, archive: Archive, media: Media | None) -> None:
         self.flow = Flow()
+        self._media = media
         self._styles = styles
         self._archive = archive
         self._mark = ""
@@ -113,6 +118,8 @@ class _Text:
                 self.flow.add_block(f"Picture: {words}" if words.strip() else "")
             case "object":
                 self._add_object(attribute(element, "href") or "")
+            case "image":
+                self._add_picture(posixpath.normpath(attribute(element, "href") or ""))
 
     def _begin_paragraph(self, name: str, element: etree._Element) -> None:
         style = self._styles.resolve("paragraph", attribute(element, "style-name"))
@@ -156,7 +163,11 @@ class _Text:
             case "line-break":
                 self.flow.add_text("\n")
             case "soft-page-break":
-                self.flow.break_page()
+                self.flow.break_page_where_rendered()
+
+    def _add_picture(self, name: str) -> None:
+        if self._media and not name.startswith(_LOOKS_OF_OBJECTS) and self._media.is_wanted(self._archive, name):
+            self.flow.add_picture(name)
 
     def _add_object(self, reference: str) -> None:
         """The letters of a formula, the words and figures of a chart: each is a document of its own in the file."""

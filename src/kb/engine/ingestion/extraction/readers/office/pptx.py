@@ -1,4 +1,7 @@
-"""PPTX: a part a slide, with its title as heading, its shapes in their order, its comments and its speaker notes."""
+"""PPTX: a part a slide, with its title as heading, its shapes in their order, its comments and its speaker notes.
+
+Pictures follow the text of their slide. Those of layouts and masters are decoration.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,8 +9,9 @@ from pathlib import Path
 from lxml import etree
 
 from kb.engine.errors import Unreadable
-from kb.engine.ingestion.extraction.extracted import Extracted
+from kb.engine.ingestion.extraction.extracted import Extracted, Picture
 from kb.engine.ingestion.extraction.readers.office.drawings import paragraph_of_drawing, read_drawing
+from kb.engine.ingestion.extraction.readers.office.media import Media, find_picture, find_size, is_background
 from kb.engine.ingestion.extraction.readers.office.package import (
     Relationship,
     find_main_part,
@@ -19,12 +23,20 @@ from kb.engine.ingestion.extraction.readers.office.properties import read_office
 from kb.engine.ingestion.extraction.readers.shared.archive import Archive, open_archive
 from kb.engine.ingestion.extraction.readers.shared.outline import Outline, render_table
 from kb.engine.ingestion.extraction.readers.shared.refusals import corrupt
-from kb.engine.ingestion.extraction.readers.shared.xml_trees import attribute, child, local_name, parse_xml
+from kb.engine.ingestion.extraction.readers.shared.xml_trees import (
+    attribute,
+    child,
+    local_name,
+    parse_xml,
+    whole_number,
+)
 from kb.engine.ingestion.sections import Section
 
 _TITLES = {"title", "ctrTitle"}
 _LEFT_OUT_OF_SLIDES = {"sldNum"}
 _LEFT_OUT_OF_NOTES = {"sldNum", "sldImg", "hdr", "ftr", "dt"}
+# Scans have margins, and need not have the shape of a slide.
+_MOST_OF_A_SLIDE = 0.5
 
 
 def read(path: Path) -> Extracted:
@@ -33,7 +45,8 @@ def read(path: Path) -> Extracted:
         presentation = parse_xml(archive.read(main))
         if local_name(presentation) != "presentation":
             raise corrupt("Its main part is not a presentation.")
-        slides = _Slides(path, _list_slides(presentation, read_relationships(archive, main)))
+        parts = _list_slides(presentation, read_relationships(archive, main))
+        slides = _Slides(path, parts, _area(presentation))
         properties = read_office_properties(archive)
     return Extracted(
         parts=slides,
@@ -46,16 +59,36 @@ def read(path: Path) -> Extracted:
 class _Slides:
     """Opens the file anew for each slide, so that a damaged one spoils no other."""
 
-    def __init__(self, path: Path, parts: list[str]) -> None:
+    def __init__(self, path: Path, parts: list[str], area: int) -> None:
         self._path = path
         self._parts = parts
+        self._area = area
+        self._media = Media()
 
     def __len__(self) -> int:
         return len(self._parts)
 
-    def __getitem__(self, index: int) -> list[Section]:
+    def __getitem__(self, index: int) -> list[Section | Picture]:
+        part, number = self._parts[index], index + 1
         with open_archive(self._path) as archive:
-            return _read_slide(archive, self._parts[index], index + 1)
+            relationships = read_relationships(archive, part)
+            shapes = _Shapes(archive, relationships, left_out=_LEFT_OUT_OF_SLIDES)
+            shapes.read(parse_xml(archive.read(part)))
+            sections = _read_sections(archive, relationships, shapes, number)
+            pictures: dict[str, bool] = {}
+            for blip in shapes.blips:
+                name = find_picture(relationships, blip)
+                if name and self._media.is_wanted(archive, name, place=number):
+                    pictures[name] = pictures.get(name, False) or self._fills_slide(blip)
+        heading = sections[0].heading if sections else None
+        return sections + [
+            Picture(name, number, heading, is_page=fills_slide and not shapes.has_words)
+            for name, fills_slide in pictures.items()
+        ]
+
+    def _fills_slide(self, blip: etree._Element) -> bool:
+        width, height = find_size(blip) or (0, 0)
+        return is_background(blip) or width * height > _MOST_OF_A_SLIDE * self._area > 0
 
     @property
     def title(self) -> str | None:
@@ -73,10 +106,16 @@ def _list_slides(presentation: etree._Element, relationships: dict[str, Relation
     return list(dict.fromkeys(relationships[id].part for id in ids if id in relationships))
 
 
-def _read_slide(archive: Archive, part: str, number: int) -> list[Section]:
-    relationships = read_relationships(archive, part)
-    shapes = _Shapes(archive, relationships, left_out=_LEFT_OUT_OF_SLIDES)
-    shapes.read(parse_xml(archive.read(part)))
+def _area(presentation: etree._Element) -> int:
+    """That of a slide; 0 if it is not told."""
+    size = child(presentation, "sldSz")
+    width, height = (0 if size is None else whole_number(attribute(size, side)) for side in ("cx", "cy"))
+    return width * height
+
+
+def _read_sections(
+    archive: Archive, relationships: dict[str, Relationship], shapes: "_Shapes", number: int
+) -> list[Section]:
     outline = Outline()
     outline.begin_page(number)
     outline.add_heading(1, shapes.title)
@@ -94,11 +133,14 @@ def _read_slide(archive: Archive, part: str, number: int) -> list[Section]:
 
 
 class _Shapes:
-    """The words in the shapes of a slide: a block a shape, or a table."""
+    """The words in the shapes of a slide: a block a shape, or a table; and where it refers to pictures."""
 
     def __init__(self, archive: Archive, relationships: dict[str, Relationship], *, left_out: set[str]) -> None:
         self.title = ""
         self.blocks: list[str] = []
+        self.blips: list[etree._Element] = []
+        self.has_words = False
+        """Other than those that describe a picture."""
         self._archive = archive
         self._relationships = relationships
         self._left_out = left_out
@@ -133,6 +175,8 @@ class _Shapes:
                 self._rows[-1].append([])
             case "cNvPr" if description := (attribute(element, "descr") or "").strip():
                 self.blocks.append(f"Picture: {description}")
+            case "blip":
+                self.blips.append(element)
             case "chart" | "relIds":
                 self._add(read_drawing(self._archive, self._relationships, element))
         return True
@@ -143,6 +187,7 @@ class _Shapes:
                 text, self._lines = "\n".join(filter(None, self._lines)), []
                 if _placeholder(element) in _TITLES and not self.title:
                     self.title = text
+                    self.has_words |= bool(text)
                 else:
                     self._add(text)
             case "tbl":
@@ -152,6 +197,7 @@ class _Shapes:
     def _add(self, block: str) -> None:
         if block.strip():
             self.blocks.append(block)
+            self.has_words = True
 
 
 def _placeholder(shape: etree._Element) -> str | None:
