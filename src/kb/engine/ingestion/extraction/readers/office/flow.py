@@ -6,11 +6,10 @@ stands inside a paragraph comes after it; a table in a table too, so that the ro
 
 from dataclasses import dataclass, field
 
-from kb.engine.ingestion.extraction.extracted import Extracted, Picture
+from kb.engine.ingestion.extraction.extracted import Extracted
 from kb.engine.ingestion.extraction.readers.shared.outline import Outline, render_table
 from kb.engine.ingestion.extraction.readers.shared.properties import Properties
 from kb.engine.ingestion.sections import Section
-from kb.engine.ingestion.titles import render_path
 
 
 @dataclass(frozen=True)
@@ -156,32 +155,9 @@ class Flow:
             self.blocks.extend(blocks)
 
 
-class _Body(Outline):
-    """Pictures follow the section that they stand in: cut at each of them, a manual would fall into mere lines."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._content: list[Section | Picture] = []
-        self._pictures: list[Picture] = []
-
-    def add_picture(self, name: str, page_num: int | None, *, is_page: bool) -> None:
-        heading = render_path(title for _, title in self._path)
-        self._pictures.append(Picture(name, page_num, heading, is_page))
-
-    def content(self) -> list[Section | Picture]:
-        self._end_section()
-        return self._content
-
-    def _end_section(self) -> None:
-        ended = len(self._sections)
-        super()._end_section()
-        self._content += [*self._sections[ended:], *self._pictures]
-        self._pictures = []
-
-
 def extract(flow: Flow, margins: list[Section], properties: Properties, *, is_paged: bool) -> Extracted:
     """The document that the flow is the text of; `is_paged` says whether its pages are known."""
-    outline = _Body()
+    outline = Outline()
     for block in flow.blocks:
         page_num = block.page if is_paged else None
         if block.picture:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from kb.engine.ingestion.extraction.cleaning import clean
+from kb.engine.ingestion.extraction.extracted import Picture
 from kb.engine.ingestion.sections import Section
 from kb.engine.ingestion.titles import MAX_HEADING_CHARACTERS, render_path, shorten
 
@@ -23,7 +24,8 @@ class Outline:
     """
 
     def __init__(self) -> None:
-        self._sections: list[Section] = []
+        self._content: list[Section | Picture] = []
+        self._pictures: list[Picture] = []
         self._path: list[tuple[int, str]] = []
         self._top: tuple[int, str] | None = None
         self._blocks: list[list[str]] = []
@@ -75,10 +77,22 @@ class Outline:
             self._end_section()
             self._page_num = page_num
 
-    def sections(self) -> list[Section]:
+    def add_picture(self, name: str, page_num: int | None, *, is_page: bool) -> None:
+        """Follows the section that it stands in: cut at each picture, a manual would fall into mere lines."""
+        self._pictures.append(Picture(name, page_num, self._heading, is_page))
+
+    def content(self) -> list[Section | Picture]:
         """All that was added so far."""
         self._end_section()
-        return self._sections
+        return self._content
+
+    def sections(self) -> list[Section]:
+        """The same without the pictures."""
+        return [item for item in self.content() if isinstance(item, Section)]
+
+    @property
+    def _heading(self) -> str | None:
+        return render_path(title for _, title in self._path)
 
     def _add_block(self, block: str) -> None:
         if block:
@@ -87,10 +101,10 @@ class Outline:
 
     def _end_section(self) -> None:
         if self._blocks:
-            path = render_path(title for _, title in self._path)
             text = "\n\n".join("\n".join(lines) for lines in self._blocks)
-            self._sections.append(Section(text, path, self._page_num))
-        self._blocks = []
+            self._content.append(Section(text, self._heading, self._page_num))
+        self._content += self._pictures
+        self._blocks, self._pictures = [], []
         self._follows_heading = self._follows_item = False
 
 
