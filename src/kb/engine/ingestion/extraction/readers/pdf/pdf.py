@@ -1,24 +1,28 @@
-"""PDF: its text page by page, under the headings of its outline.
+"""PDF: its text page by page, under the headings of its outline; pages without good text are pictures.
 
 PDFium is not thread-safe: one document a process. Not read are tagged headings and tables (cells come as words
-beside each other), XFA forms, ticks in boxes, words that are part of a picture, attached files, and metadata that
-stands in XMP alone.
+beside each other), XFA forms, ticks in boxes, attached files, and metadata that stands in XMP alone.
 """
 
 import contextlib
 import ctypes
 import logging
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pypdfium2 as pdfium
 from pypdfium2 import raw
 
 from kb.engine.errors import Unreadable
-from kb.engine.ingestion.extraction.extracted import Extracted
+from kb.engine.ingestion.extraction.extracted import Extracted, Parts, Picture
 from kb.engine.ingestion.extraction.readers.pdf.annotations import read_annotations
 from kb.engine.ingestion.extraction.readers.pdf.bookmarks import Bookmarks, read_bookmarks
-from kb.engine.ingestion.extraction.readers.pdf.text import read_text_layer
+from kb.engine.ingestion.extraction.readers.pdf.legibility import is_legible
+from kb.engine.ingestion.extraction.readers.pdf.scans import PicturesOfText, is_picture
+from kb.engine.ingestion.extraction.readers.pdf.surface import find_pictures
+from kb.engine.ingestion.extraction.readers.pdf.text import lay_out
 from kb.engine.ingestion.extraction.readers.shared.properties import Properties, make_properties
 from kb.engine.ingestion.extraction.readers.shared.refusals import corrupt, encrypted
 from kb.engine.ingestion.sections import Section
@@ -41,19 +45,38 @@ _DATE = re.compile(r"\s*(?:D:)?(\d{8})(?:(\d{4}(?:\d\d)?)(Z|[+-]\d\d(?:'?\d\d)?)
 
 
 def read(path: Path) -> Extracted:
-    document = _open(path)
+    return _read(path, _Pages)
+
+
+def read_as_pictures(path: Path) -> Extracted:
+    return _read(path, _PagesAsPictures)
+
+
+def open_document(path: Path) -> pdfium.PdfDocument:
+    """Raises `Unreadable`."""
+    try:
+        document = pdfium.PdfDocument(path)
+    except pdfium.PdfiumError as exc:
+        if exc.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
+            raise encrypted() from exc
+        raise corrupt("It may be cut short.") from exc
+    # Before the first page is loaded: fields have values only in a document whose form is known.
+    with contextlib.suppress(pdfium.PdfiumError):
+        document.init_forms()
+    return document
+
+
+def _read(path: Path, pages_of: Callable[[pdfium.PdfDocument, Bookmarks], Parts]) -> Extracted:
+    document = open_document(path)
     if len(document) > MAX_PAGES:
         raise Unreadable(
             "extraction_limit",
             f"The PDF has {len(document):,} pages; {MAX_PAGES:,} are the most. Split it and add the parts.",
         )
-    # Before the first page is loaded: fields have values only in a document whose form is known.
-    with contextlib.suppress(pdfium.PdfiumError):
-        document.init_forms()
     bookmarks = read_bookmarks(document)
     properties = _properties_of(document)
     return Extracted(
-        parts=_Pages(document, bookmarks),
+        parts=pages_of(document, bookmarks),
         title=_title_of(properties, bookmarks),
         metadata={"pages": len(document), **properties.metadata},
     )
@@ -65,26 +88,48 @@ class _Pages:
     def __init__(self, document: pdfium.PdfDocument, bookmarks: Bookmarks) -> None:
         self._document = document
         self._bookmarks = bookmarks
+        self._pictures_of_text = PicturesOfText()
 
     def __len__(self) -> int:
         return len(self._document)
 
-    def __getitem__(self, index: int) -> list[Section]:
+    def __getitem__(self, index: int) -> list[Section | Picture]:
         page = self._document[index]
+        text_page = page.get_textpage()
         try:
-            texts = (read_text_layer(page), read_annotations(page))
+            return self._read(page, text_page, index)
         finally:
+            text_page.close()
             page.close()
-        return self._bookmarks.cut(index, "\n\n".join(text for text in texts if text))
+
+    def _read(self, page: pdfium.PdfPage, text_page: pdfium.PdfTextPage, index: int) -> list[Section | Picture]:
+        # Not `get_text_bounded`: on rotated pages it loses lines and line ends.
+        layer = text_page.get_text_range()
+        pictures = find_pictures(page)
+        if is_picture(page, text_page, layer, pictures):
+            return self._as_picture(page, layer, index)
+        texts = (lay_out(layer), read_annotations(page))
+        sections = self._bookmarks.cut(index, "\n\n".join(text for text in texts if text))
+        chosen = self._pictures_of_text.choose(text_page, pictures)
+        return [*sections, *(self._picture(f"page {index + 1} picture {chosen + 1}", index) for chosen in chosen)]
+
+    def _as_picture(self, page: pdfium.PdfPage, layer: str, index: int) -> list[Section | Picture]:
+        """What was written on it afterwards stands behind it."""
+        text = lay_out(layer) if is_legible(layer) else ""
+        picture = replace(self._picture(f"page {index + 1}", index), is_page=True, text=text)
+        return [picture, *self._bookmarks.cut(index, read_annotations(page))]
+
+    def _picture(self, name: str, index: int) -> Picture:
+        # Under the heading that a line at the page's end would have.
+        end = self._bookmarks.cut(index, name)[-1]
+        return Picture(name, end.page_num, end.heading)
 
 
-def _open(path: Path) -> pdfium.PdfDocument:
-    try:
-        return pdfium.PdfDocument(path)
-    except pdfium.PdfiumError as exc:
-        if exc.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
-            raise encrypted() from exc
-        raise corrupt("It may be cut short.") from exc
+class _PagesAsPictures(_Pages):
+    """For who does not trust the text of any."""
+
+    def _read(self, page: pdfium.PdfPage, text_page: pdfium.PdfTextPage, index: int) -> list[Section | Picture]:
+        return self._as_picture(page, text_page.get_text_range(), index)
 
 
 def _title_of(properties: Properties, bookmarks: Bookmarks) -> str | None:

@@ -7,15 +7,14 @@ a chunk may well begin there. The letters' positions would tell more, for a call
 
 import re
 import unicodedata
-
-import pypdfium2 as pdfium
+from collections.abc import Iterator
 
 # Where PDFium has joined two lines, a hyphen at the end of the first is given as this non-character.
 _JOINT = "\ufffe"
 # Hyphens of other kinds (and, rarely, plain ones) it leaves at the line's end. Looking back after the hyphen is found
 # is five times as fast as in front of every letter.
 _HYPHEN_AT_LINE_END = re.compile(r"[-\u2010\u00ad](?<=\w.)\n(?=[^\W\d_])")
-_COMPOUND = re.compile(r"\b(\w++)(?=-(\w++))")
+_HYPHEN_IN_COMPOUND = re.compile(r"-(?<=\w-)(?=\w)")
 _LAST_WORD = re.compile(r"\w+\Z")
 _FIRST_WORD = re.compile(r"\w+")
 _FIRST_BLANK = re.compile(r"\s")
@@ -36,16 +35,6 @@ _COMBINING = str.maketrans(
 _SENTENCE_END = re.compile(r"""[.!?:\u2026\u3002\uff01\uff1f]["'\u201d\u2019\u00bb)\]]?\Z""")
 # Lines of one paragraph, set ragged in a proportional font, differ by less than this.
 _MUCH_LONGER = 1.25
-
-
-def read_text_layer(page: pdfium.PdfPage) -> str:
-    """The words that are drawn on the page as text; blank if there are none, as on a scan."""
-    text_page = page.get_textpage()
-    try:
-        # Not `get_text_bounded`: on rotated pages it loses lines and line ends.
-        return lay_out(text_page.get_text_range())
-    finally:
-        text_page.close()
 
 
 def lay_out(text: str) -> str:
@@ -84,7 +73,7 @@ def _join_words(text: str) -> str:
     Lucene-BM25, COVID-19 and X-ray. Other compounds lose it: most hyphens at a line's end divide a word.
     """
     first, *others = text.split(_JOINT)
-    compounds = {(left.casefold(), right.casefold()) for left, right in _COMPOUND.findall(text)}
+    compounds = set(_find_compounds(text))
     pieces = [first]
     for piece in others:
         left = _LAST_WORD.search(pieces[-1][-_LONGEST_WORD:])
@@ -93,6 +82,15 @@ def _join_words(text: str) -> str:
             pieces.append("-")
         pieces.append(_FIRST_BLANK.sub("\n", piece, count=1))
     return "".join(pieces)
+
+
+def _find_compounds(text: str) -> Iterator[tuple[str, str]]:
+    """The words on either side of each hyphen within a line, in small letters."""
+    for hyphen in _HYPHEN_IN_COMPOUND.finditer(text):
+        left = _LAST_WORD.search(text, max(0, hyphen.start() - _LONGEST_WORD), hyphen.start())
+        right = _FIRST_WORD.match(text, hyphen.end(), hyphen.end() + _LONGEST_WORD)
+        if left and right:
+            yield left[0].casefold(), right[0].casefold()
 
 
 def _is_one_word(left: str, right: str, compounds: set[tuple[str, str]]) -> bool:
