@@ -1,0 +1,73 @@
+"""From a picture to the text on it, as a person would read it out.
+
+Lines are found in a small copy of the picture and read in the picture itself. The longest are read first: they tell
+which way is up, and how wide the print must be to be read.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import cv2
+from PIL import Image
+
+from kb.engine.ingestion.extraction.ocr.columns import split_at_gutters
+from kb.engine.ingestion.extraction.ocr.detection import Detector, runs_down
+from kb.engine.ingestion.extraction.ocr.greys import Grey, to_grey
+from kb.engine.ingestion.extraction.ocr.layout import arrange
+from kb.engine.ingestion.extraction.ocr.lines import Box, Line
+from kb.engine.ingestion.extraction.ocr.orientation import find_quarter_turns, straighten, turn
+from kb.engine.ingestion.extraction.ocr.reading import Reading
+from kb.engine.ingestion.extraction.ocr.recogniser import Recogniser, Wording, choose_stretch
+
+_SAMPLE_LINES = 4
+_LEAST_PIXELS = 4
+# Less sure lines are rather a texture or a drawing than print; a leaf or an eye passes for one letter more easily.
+_LEAST_CONFIDENCE = 0.5
+_SHORT_CHARACTERS = 3
+_LEAST_CONFIDENCE_IF_SHORT = 0.85
+
+
+class PageReader:
+    """Loads the models once; each page is then read by itself."""
+
+    def __init__(self, *, threads: int) -> None:
+        cv2.setNumThreads(threads)
+        self._detector = Detector(threads=threads)
+        self._recogniser = Recogniser(threads=threads)
+
+    def read(self, picture: Image.Image) -> Reading:
+        grey = to_grey(picture)
+        slanted = self._detector.find_lines(grey)
+        if not slanted:
+            return Reading("", 0.0)
+        page, boxes = straighten(grey, slanted)
+        boxes = sorted(boxes, key=lambda box: max(box.width, box.height), reverse=True)
+        sample = [_crop(page, box) for box in boxes[:_SAMPLE_LINES]]
+        turns, wordings = find_quarter_turns(sample, self._recogniser.read, runs_down=runs_down(slanted))
+        page, boxes = turn(page, boxes, turns)
+        lines = list(self._read_lines(page, boxes, dict(zip(boxes, wordings, strict=False))))
+        length = sum(len(line.text) for line in lines)
+        if not length:
+            return Reading("", 0.0)
+        return Reading(arrange(lines), sum(line.confidence * len(line.text) for line in lines) / length)
+
+    def _read_lines(self, page: Grey, boxes: Sequence[Box], known: Mapping[Box, Wording]) -> Iterator[Line]:
+        """Those that are legible. What is known already is not read again, unless it is in doubt."""
+        stretch = choose_stretch(known.values())
+        for box in split_at_gutters(boxes, page):
+            wording = self._recogniser.improve(known.get(box), _crop(page, box), stretch)
+            if _is_legible(wording):
+                yield Line(box, wording.text, wording.confidence)
+
+
+def _is_legible(wording: Wording) -> bool:
+    is_short = len(wording.text) <= _SHORT_CHARACTERS
+    least = _LEAST_CONFIDENCE_IF_SHORT if is_short else _LEAST_CONFIDENCE
+    return wording.text != "" and wording.confidence >= least
+
+
+def _crop(page: Grey, box: Box) -> Grey:
+    """What is in the box, and a little more if that is next to nothing."""
+    height, width = page.shape
+    left = min(max(0, round(box.left)), max(0, width - _LEAST_PIXELS))
+    top = min(max(0, round(box.top)), max(0, height - _LEAST_PIXELS))
+    return page[top : max(top + _LEAST_PIXELS, round(box.bottom)), left : max(left + _LEAST_PIXELS, round(box.right))]
