@@ -88,7 +88,6 @@ def test_i2_a_hit_in_a_presentation_names_its_slide(api: TestClient, submit: Sub
         ("pptx/encrypted.pptx", "encrypted_file"),
         ("xlsx/locked.xlsx", "encrypted_file"),
         ("odt/encrypted.odt", "encrypted_file"),
-        ("svg/glyphs.svg", "no_text_found"),
     ],
 )
 def test_i5_what_cannot_be_read_is_a_failed_job_that_says_what_to_do(
@@ -105,6 +104,56 @@ def test_i5_a_blank_pdf_has_no_text(submit: Submit) -> None:
     job = submit(make_text_pdf(["", ""]), "blank.pdf")
 
     assert job["error"]["code"] == "no_text_found"
+
+
+@pytest.mark.parametrize(
+    ("sample", "format"),
+    [("jpg/camera.jpg", "jpg"), ("png/transparent.png", "png"), ("webp/sign.webp", "webp"), ("tiff/log.tiff", "tiff")],
+)
+def test_i3_a_picture_tells_its_words_and_what_is_known_of_it(
+    api: TestClient, submit: Submit, sample: str, format: str
+) -> None:
+    document = read_document(api, submit(SAMPLES / sample))
+
+    assert (document["format"], document["doc_type"]) == (format, "image")
+    assert document["processing_method"] == "image_analysis"
+    assert document["metadata"]["ocr_confidence"] > 0.9
+    text = "\n".join(chunk["text"] for chunk in document["chunks"])
+    assert f"{document['metadata']['width']} x {document['metadata']['height']} pixels" in text
+
+
+def test_i3_a_picture_without_a_word_is_a_document_too(api: TestClient, submit: Submit) -> None:
+    document = read_document(api, submit(SAMPLES / "png" / "meadow.png"))
+
+    assert document["chunk_count"] == 1
+    assert "ocr_confidence" not in document["metadata"]
+
+
+def test_i3_a_drawing_whose_letters_are_shapes_is_looked_at(api: TestClient, submit: Submit) -> None:
+    document = read_document(api, submit(SAMPLES / "svg" / "glyphs.svg"))
+
+    assert (document["format"], document["doc_type"], document["processing_method"]) == ("svg", "svg", "ocr")
+
+
+def test_i3_ocr_is_forced_upon_a_page_that_has_text(api: TestClient, submit: Submit) -> None:
+    pdf = make_text_pdf(["The kestrel waits above the quarry."])
+
+    as_text = read_document(api, submit(pdf, "kestrel.pdf"))
+    job = submit(pdf, "kestrel.pdf", force_ocr="true")
+    recognised = read_document(api, job)
+    again = submit(pdf, "kestrel.pdf", force_ocr="true")
+
+    assert as_text["processing_method"] == "text_extraction"
+    assert (job["duplicate"], recognised["id"], again["duplicate"]) == (False, as_text["id"], True)
+    assert (recognised["processing_method"], recognised["metadata"]["ocr_pages"]) == ("ocr", ["1"])
+    assert recognised["chunks"][0]["text"] == as_text["chunks"][0]["text"]
+
+
+def test_i3_a_page_that_is_a_picture_is_read_among_pages_of_text(api: TestClient, submit: Submit) -> None:
+    document = read_document(api, submit(SAMPLES / "pdf" / "mixed-qpdf.pdf"))
+
+    assert document["processing_method"] == "ocr"
+    assert document["metadata"]["ocr_pages"] == ["1", "3"]
 
 
 def test_i5_pages_that_cannot_be_read_are_named(api: TestClient, submit: Submit) -> None:

@@ -13,8 +13,9 @@ NO_TEXT = "no_text_found"
 UNSUPPORTED = "unsupported_format"
 LIMIT = "extraction_limit"
 TIMEOUT = "extraction_timeout"
+OCR_FAILED = "ocr_failed"
 
-CODES = frozenset({ENCRYPTED, CORRUPT, NO_TEXT, UNSUPPORTED, LIMIT, TIMEOUT})
+CODES = frozenset({ENCRYPTED, CORRUPT, NO_TEXT, UNSUPPORTED, LIMIT, TIMEOUT, OCR_FAILED})
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def test_ideographs_and_what_was_hardly_read_keep_their_width() -> None:
 
 @pytest.fixture(scope="module")
 def recogniser() -> Recogniser:
-    return Recogniser(threads=1)
+    return Recogniser()
 
 
 def draw(text: str, *, size: int) -> Grey:

@@ -4,7 +4,8 @@ Lines are found in a small copy of the picture and read in the picture itself. T
 which way is up, and how wide the print must be to be read.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import cv2
 from PIL import Image
@@ -32,7 +33,8 @@ class PageReader:
     def __init__(self, *, threads: int) -> None:
         cv2.setNumThreads(threads)
         self._detector = Detector(threads=threads)
-        self._recogniser = Recogniser(threads=threads)
+        self._recogniser = Recogniser()
+        self._pool = ThreadPoolExecutor(threads)
 
     def read(self, picture: Image.Image) -> Reading:
         grey = to_grey(picture)
@@ -44,25 +46,27 @@ class PageReader:
         sample = [_crop(page, box) for box in boxes[:_SAMPLE_LINES]]
         turns, wordings = find_quarter_turns(sample, self._recogniser.read, runs_down=runs_down(slanted))
         page, boxes = turn(page, boxes, turns)
-        lines = list(self._read_lines(page, boxes, dict(zip(boxes, wordings, strict=False))))
+        lines = self._read_lines(page, boxes, dict(zip(boxes, wordings, strict=False)))
         length = sum(len(line.text) for line in lines)
         if not length:
             return Reading("", 0.0)
         return Reading(arrange(lines), sum(line.confidence * len(line.text) for line in lines) / length)
 
-    def _read_lines(self, page: Grey, boxes: Sequence[Box], known: Mapping[Box, Wording]) -> Iterator[Line]:
+    def _read_lines(self, page: Grey, boxes: Sequence[Box], known: Mapping[Box, Wording]) -> list[Line]:
         """Those that are legible. What is known already is not read again, unless it is in doubt."""
         stretch = choose_stretch(known.values())
-        for box in split_at_gutters(boxes, page):
+
+        def read(box: Box) -> Line:
             wording = self._recogniser.improve(known.get(box), _crop(page, box), stretch)
-            if _is_legible(wording):
-                yield Line(box, wording.text, wording.confidence)
+            return Line(box, wording.text, wording.confidence)
+
+        return [line for line in self._pool.map(read, split_at_gutters(boxes, page)) if _is_legible(line)]
 
 
-def _is_legible(wording: Wording) -> bool:
-    is_short = len(wording.text) <= _SHORT_CHARACTERS
+def _is_legible(line: Line) -> bool:
+    is_short = len(line.text) <= _SHORT_CHARACTERS
     least = _LEAST_CONFIDENCE_IF_SHORT if is_short else _LEAST_CONFIDENCE
-    return wording.text != "" and wording.confidence >= least
+    return line.text != "" and line.confidence >= least
 
 
 def _crop(page: Grey, box: Box) -> Grey:

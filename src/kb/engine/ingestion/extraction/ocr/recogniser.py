@@ -58,8 +58,10 @@ def choose_stretch(sample: Iterable[Wording]) -> float:
 
 
 class Recogniser:
-    def __init__(self, *, threads: int) -> None:
-        self._model = open_model(RECOGNITION, threads=threads)
+    """May be used by several threads at once: each reads a line, which is faster than all reading the same."""
+
+    def __init__(self) -> None:
+        self._model = open_model(RECOGNITION, threads=1)
         characters = self._model.get_modelmeta().custom_metadata_map["character"].split("\n")
         self._characters = np.array(["", *characters, " "])
 
