@@ -18,6 +18,9 @@ def add(
     tags: Tags = None,
     tag: Tag = None,
     name: Annotated[str, typer.Option("--name", metavar="FILENAME", help="What to call standard input.")] = "stdin.txt",
+    ocr: Annotated[
+        bool, typer.Option("--ocr", help="Recognise the text of every page, also where a PDF brings its own.")
+    ] = False,
     no_wait: NoWait = False,
     as_json: AsJson = False,
     engine_url: EngineUrl = None,
@@ -45,7 +48,7 @@ def add(
     wanted = join_tags(tags, tag)
     submissions = call_engine(
         engine_url,
-        lambda engine: submit_files(engine, sources, title=title, tags=wanted, wait=not no_wait),
+        lambda engine: submit_files(engine, sources, title=title, tags=wanted, force_ocr=ocr, wait=not no_wait),
     )
     raise typer.Exit(report(submissions, as_json=as_json))
 

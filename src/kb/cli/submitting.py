@@ -1,8 +1,9 @@
 """Files on their way into the engine: sent one by one, then waited for, then told about."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import httpx
@@ -29,7 +30,13 @@ class Submission:
 
 
 async def submit_files(
-    engine: EngineClient, sources: Sequence[Source], *, title: str | None, tags: Sequence[str], wait: bool
+    engine: EngineClient,
+    sources: Sequence[Source],
+    *,
+    title: str | None,
+    tags: Sequence[str],
+    force_ocr: bool,
+    wait: bool,
 ) -> list[Submission]:
     """All are sent before the first is waited for: the engine works meanwhile."""
     is_told = False
@@ -42,9 +49,10 @@ async def submit_files(
 
     with render.progress(len(sources)) as show:
         submissions = []
+        submit = partial(engine.submit_file, title=title, tags=tags, force_ocr=force_ocr)
         for source in sources:
             show(source.label, 0)
-            outcome = await _submit(engine, source, title, tags, on_full=tell_that_the_queue_is_full)
+            outcome = await _submit(submit, source, on_full=tell_that_the_queue_is_full)
             submissions.append(Submission(source, outcome))
         if not wait:
             return submissions
@@ -55,12 +63,10 @@ async def submit_files(
         return finished
 
 
-async def _submit(
-    engine: EngineClient, source: Source, title: str | None, tags: Sequence[str], *, on_full: Callable[[], None]
-) -> Outcome:
+async def _submit(submit: Callable[..., Awaitable[Json]], source: Source, *, on_full: Callable[[], None]) -> Outcome:
     while True:
         try:
-            return await engine.submit_file(source.file, title=title, tags=tags, source_path=source.source_path)
+            return await submit(source.file, source_path=source.source_path)
         except OSError as error:
             return Failure(render.cannot_be_read(error), Exit.FAILED)
         except httpx.HTTPStatusError as error:
