@@ -1,8 +1,9 @@
 """What tells two columns, to be read one after the other, from the columns of a table, to be read by rows.
 
 Columns stand beside one another, as the speech bubbles of a chat do not. If their lines do not stand in rows, that is
-enough. If they do, as print on a grid does, both sides must look like prose, or one of them beyond doubt with a line of
-the other at nearly all of its own: beside a cell of several lines there are fewer.
+enough. If they do, as print on a grid does, both sides must look like prose; or there must be something beside most of
+the lines, not only beside the first of a cell, and one side be prose beyond doubt, or both be long listings with the
+same indents, as in an index.
 """
 
 import re
@@ -25,7 +26,7 @@ _MANY_ROWS = 15
 # Shares of the rows of the shorter side.
 _BESIDE = 0.5
 _IN_ROWS = 0.7
-# What share of the rows of prose have something beside them in the other column, where a table has a cell now and then.
+# At what share of the rows there is something on the other side, where a table of long cells has less.
 _DENSE = 0.6
 # In heights of a line: how far two lines of one row may be out of line; how wide the entries of a menu are, a column
 # that stands beside prose, and a line of prose; and how far apart the left edges of two columns are at least.
@@ -71,8 +72,8 @@ def are_columns(left: Sequence[Line], right: Sequence[Line], height: float) -> b
 
 
 def _have_same_indents(sides: list[list[Line]], height: float) -> bool:
-    """Whether lines of both begin at one place that is not the edge: in an index, a reference card, a programme. Only
-    those in the left half count, where no column of a table is half as wide as the side."""
+    """Whether lines of both are indented by the same length. Where the right half of the left side begins, that may be
+    another column of a table whose columns are equally wide, so it does not count."""
     starts = [min(line.box.left for line in side) for side in sides]
     pitch = (starts[1] - starts[0]) / height
     shares = []
