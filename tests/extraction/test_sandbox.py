@@ -180,7 +180,7 @@ import sys
 sys.path[:] = sys.argv[2:]
 import os
 from kb.engine.ingestion.extraction.confinement import confine
-confine(memory_bytes=1 << 30, cpu_seconds=5, niceness=5, parent=os.getppid())
+confine(memory_bytes=1 << 30, cpu_seconds=5, parent=os.getppid())
 import ctypes, resource, socket, subprocess
 def system_call(*arguments):
     if ctypes.CDLL(None, use_errno=True).syscall(*arguments) == -1:

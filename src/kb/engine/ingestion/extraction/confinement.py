@@ -11,18 +11,22 @@ import os
 import resource
 import signal
 import sys
+import time
+from pathlib import Path
 
 from kb.engine.ingestion.extraction.system_calls import refuse_system_calls
 
 _PR_SET_PDEATHSIG = 1
+_LESS_URGENT_THAN_THE_PARENT = 5
+_LAST = 19
 
 
-def confine(*, memory_bytes: int, cpu_seconds: int, niceness: int, parent: int) -> bool:
+def confine(*, memory_bytes: int, cpu_seconds: int, parent: int) -> bool:
     """Give up all that reading does not need. Called before any parser is imported; nothing of it can be undone.
 
     False if the kernel has not taken the network, other processes and the writing of files.
     """
-    os.nice(niceness)
+    os.nice(_LESS_URGENT_THAN_THE_PARENT)
     _limit(resource.RLIMIT_AS, memory_bytes)
     # At the hard limit it would be killed without a word of what for.
     _limit(resource.RLIMIT_CPU, cpu_seconds, hard=cpu_seconds + 5)
@@ -36,6 +40,22 @@ def confine(*, memory_bytes: int, cpu_seconds: int, niceness: int, parent: int) 
     if os.getppid() != parent:
         sys.exit(1)
     return is_linux and refuse_system_calls()
+
+
+def give_way() -> None:
+    """Take from now on only what is left over of the processors. Called before `confine`."""
+    os.nice(_LAST)
+    # Where each session is scheduled as one (as this process is), only its own niceness counts. It can be set ten times
+    # a second, by all processes together.
+    for _ in range(10):
+        try:
+            Path("/proc/self/autogroup").write_text(str(_LAST))
+        except BlockingIOError:
+            time.sleep(0.05)
+        except OSError:
+            return
+        else:
+            return
 
 
 def allow_cpu_seconds(seconds: int) -> None:

@@ -49,7 +49,6 @@ class Limits:
 
     memory_bytes: int = 1536 * 1024 * 1024
     cpu_seconds: int = 600
-    niceness: int = 5
     seconds_to_open: float = 180
     """Until its head is there. Many formats are read in one go."""
     seconds_a_part: float = 60
@@ -77,7 +76,6 @@ class ReaderProcess:
         confinement = {
             "memory_bytes": limits.memory_bytes,
             "cpu_seconds": limits.cpu_seconds,
-            "niceness": limits.niceness,
             "parent": os.getpid(),
         }
         told = json.dumps({**task, "confinement": confinement})

@@ -25,7 +25,6 @@ DEFAULT_LIMITS = Limits(
     memory_bytes=2560 * 1024 * 1024,
     # For all that it reads; each picture is given its share (`ocr/child.py`).
     cpu_seconds=6_000,
-    niceness=19,
     # Whoever comes last may have to wait long for a processor. This is for those that wait for nothing.
     seconds_a_part=1_800,
     seconds=float("inf"),

@@ -15,7 +15,7 @@ from typing import Any
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.child import open_channel
 from kb.engine.ingestion.extraction.cleaning import clean
-from kb.engine.ingestion.extraction.confinement import allow_cpu_seconds, confine
+from kb.engine.ingestion.extraction.confinement import allow_cpu_seconds, confine, give_way
 from kb.engine.ingestion.extraction.formats import PICTURES
 from kb.engine.ingestion.extraction.messages import Message, explain, render_reading, render_trace
 from kb.engine.ingestion.extraction.ocr.reading import OCR_FAILED, Reading
@@ -27,6 +27,7 @@ CPU_SECONDS_A_PICTURE = 300
 def main(told: str) -> None:
     task = json.loads(told)
     with open_channel() as say:
+        give_way()
         confine(**task["confinement"])
         for message in _read(task["format"], Path(task["path"]), task["threads"], _hear_names()):
             say(message)
