@@ -44,6 +44,8 @@ bench: $(STAMP) ## Measure how fast search and ingestion are, alone and for many
 	$(BIN)/python -m bench.search
 	$(BIN)/python -m bench.agents
 	$(BIN)/python -m bench.ingestion
+	$(BIN)/python -m bench.ocr
+	$(BIN)/python -m bench.scans
 
 docs: $(STAMP) ## Write the reference pages anew from the code
 	$(BIN)/python -m docs.generate

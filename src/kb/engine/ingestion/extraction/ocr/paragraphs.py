@@ -4,18 +4,13 @@ A paragraph begins after a blank, or in other print, or after a sentence's end i
 itself indented. One that ends in the middle of a sentence, at the foot of a column, goes on at the head of the next.
 """
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
+from kb.engine.ingestion.extraction.line_ends import ends_sentence, join_divided_words
 from kb.engine.ingestion.extraction.ocr.tables import Row
 
-_SENTENCE_END = re.compile(r"""[.!?:\u2026\u3002\uff01\uff1f]["'\u201d\u2019\u00bb)\]]?\Z""")
-_HALF_WORD = re.compile(r"(\w+)[-\u2010\u00ad]\Z")
-_FIRST_WORD = re.compile(r"[^\W\d_]\w*")
-_COMPOUND = re.compile(r"\b(\w++)(?=[-\u2010](\w++))")
-_LONGEST_WORD = 60
 # In heights of the line; lines that are further below each other than the widest pitch never belong together.
 _WIDEST_PITCH = 2.5
 _INDENT = 0.8
@@ -25,8 +20,6 @@ _DEEPEST_INDENT = 4.0
 _APART = 1.25
 _SHORTER = 0.85
 _OTHER_PRINT = 1.6
-
-_Compounds = set[tuple[str, str]]
 
 
 def render_blocks(blocks: Sequence[Sequence[Row]]) -> str:
@@ -40,14 +33,8 @@ def render_blocks(blocks: Sequence[Sequence[Row]]) -> str:
         else:
             paragraphs.append(first)
         paragraphs += others
-        is_open = not block[-1].is_of_table and not _SENTENCE_END.search(block[-1].text)
-    compounds = {
-        (left.casefold(), right.casefold())
-        for lines in paragraphs
-        for line in lines
-        for left, right in _COMPOUND.findall(line)
-    }
-    return "\n\n".join("\n".join(_join_halves(lines, compounds)) for lines in paragraphs)
+        is_open = not block[-1].is_of_table and not ends_sentence(block[-1].text)
+    return join_divided_words("\n\n".join("\n".join(lines) for lines in paragraphs))
 
 
 def _split_paragraphs(rows: Sequence[Row]) -> list[list[Row]]:
@@ -74,22 +61,4 @@ def _ends_paragraph(above: Row, below: Row, left: float, right: float) -> bool:
     height = below.box.height
     is_indented = _INDENT * height < below.box.left - max(left, above.box.left) < _DEEPEST_INDENT * height
     is_short = above.box.right - left < _SHORTER * (right - left)
-    return bool(_SENTENCE_END.search(above.text)) and (is_indented or is_short)
-
-
-def _join_halves(lines: list[str], compounds: _Compounds) -> list[str]:
-    """The lines with each divided word in the first of its two, without the hyphen unless it belongs to the word."""
-    joined = [lines[0]]
-    for line in lines[1:]:
-        left, right = _HALF_WORD.search(joined[-1][-_LONGEST_WORD:]), _FIRST_WORD.match(line)
-        if left and right:
-            start = joined[-1][:-1] if _is_one_word(left[1], right[0], compounds) else joined[-1]
-            end, _, line = line.partition(" ")
-            joined[-1] = start + end
-        joined.append(line)
-    return [line for line in joined if line]
-
-
-def _is_one_word(left: str, right: str, compounds: _Compounds) -> bool:
-    is_of_one_case = right.isupper() if left.isupper() else right.islower()
-    return is_of_one_case and (left.casefold(), right.casefold()) not in compounds
+    return ends_sentence(above.text) and (is_indented or is_short)

@@ -14,7 +14,8 @@ from itertools import islice
 
 import pypdfium2 as pdfium
 
-from kb.engine.ingestion.extraction.readers.pdf.text import ends_sentence, on_one_line
+from kb.engine.ingestion.extraction.line_ends import ends_sentence
+from kb.engine.ingestion.extraction.readers.pdf.text import on_one_line
 from kb.engine.ingestion.sections import Section
 from kb.engine.ingestion.titles import MAX_HEADING_CHARACTERS, render_path, shorten
 
