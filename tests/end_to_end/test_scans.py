@@ -1,14 +1,18 @@
 """A scan on its way through engine, worker, reader and the processes that read its pages."""
 
 import asyncio
+import contextlib
 from pathlib import Path
 
+import psutil
 from PIL import Image, ImageDraw, ImageFont
 from tests.engine_program import EngineProgram
-from tests.following import find_page, follow_job, newest_event, wait_until_no_reader_is_left
+from tests.faults.amounts import amount
+from tests.following import find_page, find_readers, follow_job, newest_event, wait_until_no_reader_is_left
 from tests.reading import SAMPLES
 
 from kb.client import EngineClient, Json
+from kb.engine.ingestion.extraction.recognition import MAX_PROCESSES, PICTURES_PER_PROCESS
 
 CANCELLED_AT_PAGE = 4
 
@@ -68,3 +72,43 @@ def test_i4_a_scan_is_cancelled_in_the_middle_of_a_page(running_engine: EnginePr
     running = [job for job in told if job["status"] == "running" and find_page(job) > 1]
     assert all(job["estimated_remaining_seconds"] > 0 for job in running)
     assert listed["total"] == 0
+
+
+def test_i5_a_long_scan_takes_no_more_processes_and_memory_than_a_short_one(
+    running_engine: EngineProgram, tmp_path: Path
+) -> None:
+    page_count = amount(selection=50, full=200)
+    path = write_scan(tmp_path / "long.pdf", page_count, lines_a_page=1)
+    at_once, seen, largest = 0, set[int](), 0
+
+    async def run() -> tuple[Json, Json]:
+        nonlocal at_once, largest
+        async with asyncio.timeout(600), EngineClient(running_engine.url) as client:
+            job = await client.submit_file(path)
+            following = asyncio.create_task(client.wait_for_job(job["id"]))
+            while not following.done():
+                await asyncio.wait([following], timeout=0.2)
+                weights = weigh_readers_of_pictures(running_engine)
+                at_once, largest = max(at_once, len(weights)), max(largest, *weights.values(), 0)
+                seen.update(weights)
+            job = await following
+            return job, await client.get_document(job["document_id"])
+
+    job, document = asyncio.run(run())
+
+    assert job["status"] == "completed"
+    assert document["metadata"]["ocr_pages"] == [f"1-{page_count}"]
+    assert document["chunk_count"] == page_count
+    assert 1 <= at_once <= MAX_PROCESSES
+    assert len(seen) >= page_count / PICTURES_PER_PROCESS / 2
+    assert largest < 1024**3
+
+
+def weigh_readers_of_pictures(engine: EngineProgram) -> dict[int, int]:
+    """What each takes of memory, by its number."""
+    weights = {}
+    for process in find_readers(engine):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if any("extraction.ocr" in argument for argument in process.cmdline()):
+                weights[process.pid] = process.memory_info().rss
+    return weights

@@ -1,6 +1,7 @@
 """SPEC I3 to I5: pictures are read by several processes at once, which may die, hang and be stopped."""
 
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from tests.reading import SAMPLES, is_reader
 
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.reader_process import Limits
-from kb.engine.ingestion.extraction.recognition import MAX_DEATHS, PICTURES_PER_PROCESS, Recognition
+from kb.engine.ingestion.extraction.recognition import DEFAULT_LIMITS, MAX_DEATHS, PICTURES_PER_PROCESS, Recognition
 
 WORDS = ("heron", "otter", "walrus", "badger", "magpie", "lizard")
 
@@ -165,3 +166,16 @@ def test_whoever_cancels_does_not_wait_for_a_picture(recognise: Callable[..., Re
 
     assert time.monotonic() < cancelled_at + 2
     assert find_readers() == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
+def test_whoever_reads_pictures_can_change_nothing_and_comes_last(recognise: Callable[..., Recognition]) -> None:
+    """I5; what the kernel refuses it is tried in `test_sandbox.py`."""
+    recognise([1], processes=1).answer()
+
+    (reader,) = find_readers()
+    assert "Seccomp:\t2\n" in Path(f"/proc/{reader.pid}/status").read_text()
+    assert reader.rlimit(psutil.RLIMIT_AS) == (DEFAULT_LIMITS.memory_bytes, DEFAULT_LIMITS.memory_bytes)
+    assert reader.rlimit(psutil.RLIMIT_FSIZE) == (0, 0)
+    assert reader.environ()["ORT_DISABLE_TELEMETRY"] == "1"
+    assert reader.nice() == 19
