@@ -145,7 +145,8 @@ def test_i3_ocr_is_forced_upon_a_page_that_has_text(api: TestClient, submit: Sub
 
     assert as_text["processing_method"] == "text_extraction"
     assert (job["duplicate"], recognised["id"], again["duplicate"]) == (False, as_text["id"], True)
-    assert (recognised["processing_method"], recognised["metadata"]["ocr_pages"]) == ("ocr", ["1"])
+    assert recognised["processing_method"] == "ocr"
+    assert (recognised["metadata"]["ocr_pages"], recognised["metadata"]["ocr_forced"]) == (["1"], True)
     assert recognised["chunks"][0]["text"] == as_text["chunks"][0]["text"]
 
 
@@ -223,8 +224,13 @@ def test_i1_what_is_not_supported_is_refused_at_once_with_what_is(api: TestClien
     )
 
 
-def test_a_reindex_reads_the_originals_again(api: TestClient, submit: Submit, work_off: Callable[[], None]) -> None:
-    before = read_document(api, submit(SAMPLES / "pptx" / "lighthouse.pptx"))
+@pytest.mark.parametrize(
+    ("sample", "force_ocr"), [("pptx/lighthouse.pptx", False), ("pdf/letter-ghostscript.pdf", True)]
+)
+def test_a_reindex_reads_the_originals_again_in_the_same_way(
+    api: TestClient, submit: Submit, work_off: Callable[[], None], sample: str, *, force_ocr: bool
+) -> None:
+    before = read_document(api, submit(SAMPLES / sample, force_ocr=str(force_ocr).lower()))
 
     assert api.post(f"{V1}/reindex").status_code == 202
     work_off()

@@ -16,7 +16,7 @@ from tests.contract.samples import (
     note,
 )
 
-from kb.engine.model import DocumentQuery, Lane, NewDocument
+from kb.engine.model import OCR_FORCED, DocumentQuery, Lane, NewDocument
 from kb.engine.ports import ClaimLost, Store
 
 
@@ -105,11 +105,12 @@ def test_e25_new_content_under_the_same_path_replaces_the_document_in_place(stor
 
 
 @pytest.mark.parametrize("path", ["/a.pdf", None])
-def test_i3_a_file_that_was_read_as_text_is_read_again_when_its_pictures_are_to_be(
+def test_i3_a_file_that_is_there_is_read_again_when_all_its_pages_are_to_be_recognised(
     store: Store, path: str | None
 ) -> None:
-    old = add(store, file("content", source_path="/a.pdf", tags=["a"]), index("rubbish"))
-    forced = replace(file("content", source_path=path), processing_method="ocr")
+    mixed = replace(file("content", source_path="/a.pdf", tags=["a"]), processing_method="ocr")
+    old = add(store, mixed, index("rubbish"))
+    forced = file("content", source_path=path, metadata={OCR_FORCED: True})
 
     claim = claim_new_job(store)
     before = store.commit_duplicate(claim, forced, now=LATER)
@@ -119,18 +120,19 @@ def test_i3_a_file_that_was_read_as_text_is_read_again_when_its_pictures_are_to_
     assert before is None
     assert (read_again.document_id, read_again.is_duplicate, once_more.is_duplicate) == (old.id, False, True)
     new = store.get_document(old.id)
-    assert (new.processing_method, new.source_path, new.tags) == ("ocr", "/a.pdf", ("a",))
+    assert (new.metadata[OCR_FORCED], new.source_path, new.tags) == (True, "/a.pdf", ("a",))
     assert (found_by_text(store, "rubbish"), found_by_text(store, "walrus")) == ([], [old.id])
     assert store.is_original_in_use(str(new.original))
 
 
 def test_what_is_told_of_the_last_reading_is_forgotten_with_it(store: Store) -> None:
-    told = {"ocr_pages": ["1-3"], "ocr_confidence": 0.9, "unread_pages": [2], "author": "Ann"}
+    kept = {"author": "Ann", "ocr_engine": "other", "unread_by": "Ben"}
+    told = {"ocr_pages": ["1-3"], "ocr_confidence": 0.9, "unread_pages": [2], OCR_FORCED: True, **kept}
     old = add(store, file("scan", source_path="/a.pdf", metadata=told))
 
     commit(store, file("text", source_path="/a.pdf", metadata={"unread_pages": [7]}), now=LATER)
 
-    assert store.get_document(old.id).metadata == {"author": "Ann", "unread_pages": [7]}
+    assert store.get_document(old.id).metadata == {**kept, "unread_pages": [7]}
 
 
 def test_e25_notes_are_never_merged(store: Store) -> None:

@@ -75,7 +75,7 @@ def test_a_picture_that_a_thread_repeats_is_named_once(tmp_path: Path) -> None:
     found = pictures_in(message, tmp_path)
 
     assert [picture.heading for picture in found] == ["The winch > scan.png"] * 2
-    loaded = [open_pictures(tmp_path / "mail.eml").load(picture.name).getpixel((0, 0)) for picture in found]
+    loaded = [open_pictures(tmp_path / "mail.eml")(picture.name).getpixel((0, 0)) for picture in found]
     assert loaded == [255, 9]
 
 
@@ -117,6 +117,6 @@ def test_the_writing_in_a_picture_of_a_mail_is_read(tmp_path: Path) -> None:
 def test_a_picture_that_the_mail_does_not_hold_is_refused(tmp_path: Path) -> None:
     """I5"""
     with pytest.raises(Unreadable) as refusal:
-        open_pictures(saved(mail(), tmp_path)).load("scan.png")
+        open_pictures(saved(mail(), tmp_path))("scan.png")
 
     assert refusal.value.reason == "corrupt_file"

@@ -19,7 +19,7 @@ from kb.engine.ingestion.extraction.readers.office.pictures import open_pictures
 )
 def test_a_picture_is_loaded_by_its_name(sample: str, name: str, size: tuple[int, int]) -> None:
     """I3"""
-    assert open_pictures(SAMPLES / sample).load(name).size == size
+    assert open_pictures(SAMPLES / sample)(name).size == size
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_a_picture_is_loaded_by_its_name(sample: str, name: str, size: tuple[int
 def test_what_is_no_picture_of_the_document_is_refused(name: str, code: str) -> None:
     """I5"""
     with pytest.raises(Unreadable) as refusal:
-        open_pictures(SAMPLES / "docx" / "pier.docx").load(name)
+        open_pictures(SAMPLES / "docx" / "pier.docx")(name)
 
     assert refusal.value.reason == code
 

@@ -174,8 +174,8 @@ def test_a_page_has_at_most_twenty_pictures(tmp_path: Path) -> None:
 
 
 def test_pages_are_drawn_upright_with_the_dots_that_the_scan_has() -> None:
-    turned = open_pictures(PDF / "turned-img2pdf.pdf").load("page 1")
-    outlines = open_pictures(PDF / "outlines-ghostscript.pdf").load("page 1")
+    turned = open_pictures(PDF / "turned-img2pdf.pdf")("page 1")
+    outlines = open_pictures(PDF / "outlines-ghostscript.pdf")("page 1")
 
     assert turned.size == (1000, 700)
     assert turned.crop((80, 80, 500, 200)).getextrema() == (0, 255)
@@ -184,7 +184,7 @@ def test_pages_are_drawn_upright_with_the_dots_that_the_scan_has() -> None:
 
 
 def test_a_picture_is_drawn_from_the_page_it_stands_on() -> None:
-    drawn = open_pictures(PDF / "letterhead-reportlab.pdf").load("page 1 picture 1")
+    drawn = open_pictures(PDF / "letterhead-reportlab.pdf")("page 1 picture 1")
 
     assert drawn.size == (208, 83)
     assert drawn.getpixel((2, 2)) == pytest.approx(232, abs=4)
@@ -198,7 +198,7 @@ def test_a_picture_on_a_turned_page_in_a_form_is_found(tmp_path: Path) -> None:
     content = "BT /F 9 Tf 60 250 Td (A page that has text enough of its own) Tj ET q 0.5 0 0 0.5 30 40 cm /I Do Q"
     path = write_page(tmp_path, content, "/Rotate 90", form, image(200, 100))
 
-    drawn = open_pictures(path).load(names_of(path)[0][0])
+    drawn = open_pictures(path)(names_of(path)[0][0])
 
     assert drawn.size == pytest.approx((104, 208), abs=2)
 
@@ -209,7 +209,7 @@ def test_the_largest_page_that_can_be_claimed_is_drawn_small(tmp_path: Path, wid
     box = f"/MediaBox[0 0 {width} {height}]"
     path = write_page(tmp_path, f"q {width} 0 0 {height} 0 0 cm /I Do Q", box, image(60_000, 1_000))
 
-    drawn = open_pictures(path).load("page 1")
+    drawn = open_pictures(path)("page 1")
 
     assert max(drawn.size) <= 15_001
     assert drawn.width * drawn.height < 20_100_000
@@ -221,7 +221,7 @@ def test_a_picture_of_too_many_pixels_is_refused_before_it_is_decoded(tmp_path: 
 
     assert names_of(path) == [["page 1"]]
     with pytest.raises(Unreadable, match="60,000 x 60,000") as caught:
-        open_pictures(path).load("page 1")
+        open_pictures(path)("page 1")
 
     assert caught.value.reason == "extraction_limit"
 

@@ -160,9 +160,9 @@ def test_the_pages_of_a_tiff_are_its_pictures_and_its_small_copies_are_not() -> 
 
 def test_each_page_of_a_tiff_is_loaded_by_its_name() -> None:
     """I1"""
-    pages = open_pictures(SAMPLES / "tiff/log.tiff")
+    load = open_pictures(SAMPLES / "tiff/log.tiff")
 
-    loaded = [pages.load(name) for name in ("4", "1", "3", "1")]
+    loaded = [load(name) for name in ("4", "1", "3", "1")]
     assert {page.size for page in loaded} == {(640, 200)}
     assert loaded[1].tobytes() == loaded[3].tobytes()
     assert len({page.tobytes() for page in loaded}) == 3
@@ -175,7 +175,7 @@ def test_of_what_moves_the_first_picture_is_taken(tmp_path: Path, format: str) -
     path = saved(tmp_path, colours[0], format, save_all=True, append_images=colours[1:])
 
     assert len(read(path).parts) == 1
-    assert name_colours(open_pictures(path).load("1")) == ["red"]
+    assert name_colours(open_pictures(path)("1")) == ["red"]
 
 
 def test_two_pictures_in_one_jpeg_are_one(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_the_size_is_that_of_the_upright_picture(tmp_path: Path, format: str) ->
     path = saved(tmp_path, GRADIENT, format, exif=exif({0x0112: 6}))
 
     assert (read(path).metadata["width"], read(path).metadata["height"]) == (200, 300)
-    assert open_pictures(path).load("1").size == (200, 300)
+    assert open_pictures(path)("1").size == (200, 300)
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,7 @@ def test_a_page_of_a_tiff_that_is_damaged_leaves_the_others(tmp_path: Path) -> N
     path.write_bytes(content)
 
     assert len(read(path).parts) == 3
-    assert open_pictures(path).load("4").size == (640, 200)
+    assert open_pictures(path)("4").size == (640, 200)
 
 
 def test_where_the_pages_of_a_tiff_break_off_one_is_missing(tmp_path: Path) -> None:
@@ -344,9 +344,9 @@ def test_where_the_pages_of_a_tiff_break_off_one_is_missing(tmp_path: Path) -> N
     path.write_bytes(tiff([PAGE] * 3, last_leads_to=2**32 - 9))
 
     assert len(read(path).parts) == 4
-    assert open_pictures(path).load("3").size == (1, 1)
+    assert open_pictures(path)("3").size == (1, 1)
     with pytest.raises(Unreadable):
-        open_pictures(path).load("4")
+        open_pictures(path)("4")
 
 
 def test_a_picture_too_large_says_so_at_once(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from PIL import Image
 from tests.hostile.pictures import jpeg_that_claims, png, png_that_claims, webp_that_claims
 
 from kb.engine.errors import Unreadable
-from kb.engine.ingestion.extraction.readers.shared.pixels import FORMATS, decode
+from kb.engine.ingestion.extraction.readers.shared.pixels import PILLOW_FORMATS, decode
 
 DARK_AND_LIGHT: dict[str, tuple[Any, Any]] = {
     "1": (0, 1),
@@ -162,7 +162,7 @@ def test_what_is_too_large_is_told_with_its_size() -> None:
         decode(BytesIO(png_that_claims(60_000, 60_000)))
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", PILLOW_FORMATS)
 @pytest.mark.parametrize("share", [0.2, 0.5])
 def test_a_picture_cut_short_is_damaged(format: str, share: float) -> None:
     """I5"""

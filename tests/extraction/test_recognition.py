@@ -11,11 +11,19 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 from tests.reading import SAMPLES, is_reader
 
-from kb.engine.errors import Unreadable
+from kb.engine.errors import Unavailable, Unreadable
+from kb.engine.ingestion.extraction.extracted import Picture
 from kb.engine.ingestion.extraction.reader_process import Limits
-from kb.engine.ingestion.extraction.recognition import DEFAULT_LIMITS, MAX_DEATHS, PICTURES_PER_PROCESS, Recognition
+from kb.engine.ingestion.extraction.recognition import (
+    DEFAULT_LIMITS,
+    MAX_DEATHS,
+    MAX_PAGES,
+    MAX_PICTURES,
+    PICTURES_PER_PROCESS,
+    Recognition,
+)
 
-WORDS = ("heron", "otter", "walrus", "badger", "magpie", "lizard")
+WORDS = ("heron", "otter", "walrus", "badger", "magpie", "lizard") * 4
 
 
 def nothing() -> None:
@@ -54,7 +62,7 @@ def recognise(scan: Path) -> Iterator[Callable[..., Recognition]]:
         recognition = Recognition("tiff", scan, watch=watch, **options)  # type: ignore[arg-type]
         opened.append(recognition)
         for name in names:
-            recognition.ask(str(name))
+            recognition.ask(Picture(str(name), is_page=True))
         return recognition
 
     yield recognise
@@ -85,13 +93,14 @@ def test_pictures_are_told_in_the_order_in_which_they_were_asked_for(
 
 def test_a_process_is_replaced_before_it_has_eaten_too_much(recognise: Callable[..., Recognition]) -> None:
     """I5"""
-    recognition = recognise([1] * (PICTURES_PER_PROCESS + 1), processes=1)
+    count = PICTURES_PER_PROCESS + 2
+    recognition = recognise(range(1, count + 1), processes=1)
 
-    recognition.answer()
+    first_text = recognition.answer().text
     (first,) = find_readers()
-    texts = hear_all(recognition, PICTURES_PER_PROCESS)
+    texts = hear_all(recognition, count - 1)
 
-    assert texts == [WORDS[0]] * PICTURES_PER_PROCESS
+    assert [first_text, *texts] == list(WORDS[:count])
     (second,) = find_readers()
     assert first != second
 
@@ -104,19 +113,17 @@ def test_a_picture_that_kills_or_stops_its_process_is_left_out_and_the_next_is_r
     recognise: Callable[..., Recognition], disturb: signal.Signals, reason: str
 ) -> None:
     """I5"""
-    patience = Limits(seconds_a_part=5)
-    recognition = recognise([1, 2, 3], processes=1, limits=patience)
+    recognition = recognise([1], processes=1, limits=Limits(seconds_a_part=5))
 
     first = recognition.answer()
-    for reader in find_readers():
-        # The second may have been read meanwhile; whoever reads the third cannot be done yet.
-        reader.send_signal(disturb)
+    (reader,) = find_readers()
+    reader.send_signal(disturb)
+    for name in ("2", "3"):
+        recognition.ask(Picture(name))
     heard = hear_all(recognition, 2)
 
     assert first.text == WORDS[0]
-    assert reason in heard
-    recognition.ask("4")
-    assert hear_all(recognition, 1) == [WORDS[3]]
+    assert heard == [reason, WORDS[2]]
 
 
 def test_a_document_whose_pictures_kill_again_and_again_is_given_up(recognise: Callable[..., Recognition]) -> None:
@@ -126,7 +133,7 @@ def test_a_document_whose_pictures_kill_again_and_again_is_given_up(recognise: C
         for reader in find_readers():
             reader.kill()
 
-    recognition = recognise([1] * 10, kill_it, processes=1)
+    recognition = recognise(range(1, 11), kill_it, processes=1)
 
     heard = hear_all(recognition, 10)
 
@@ -139,6 +146,31 @@ def test_a_picture_that_is_damaged_harms_no_other(recognise: Callable[..., Recog
 
     assert hear_all(recognition, 3) == [WORDS[0], "corrupt_file", WORDS[1]]
     assert len(find_readers()) == 1
+
+
+def test_nothing_is_read_twice_and_nothing_without_end(recognise: Callable[..., Recognition]) -> None:
+    """I5"""
+    recognition = recognise([])
+
+    assert recognition.ask(Picture("1"))
+    assert not recognition.ask(Picture("1"))
+    assert sum(recognition.ask(Picture(f"inside {number}")) for number in range(MAX_PICTURES)) == MAX_PICTURES - 1
+    assert all(recognition.ask(Picture(f"page {number}", is_page=True)) for number in range(MAX_PAGES))
+    with pytest.raises(Unreadable) as refused:
+        recognition.ask(Picture("one page more", is_page=True))
+    assert refused.value.reason == "extraction_limit"
+
+
+def test_models_that_cannot_be_loaded_are_not_the_files_fault(
+    recognise: Callable[..., Recognition], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """I5: the job is tried again."""
+    (tmp_path / "rapidocr").mkdir()
+    (tmp_path / "rapidocr" / "__init__.py").touch()
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+
+    with pytest.raises(Unavailable):
+        recognise([1], processes=1).answer()
 
 
 def test_whoever_cancels_does_not_wait_for_a_picture(recognise: Callable[..., Recognition]) -> None:
@@ -179,3 +211,5 @@ def test_whoever_reads_pictures_can_change_nothing_and_comes_last(recognise: Cal
     assert reader.rlimit(psutil.RLIMIT_FSIZE) == (0, 0)
     assert reader.environ()["ORT_DISABLE_TELEMETRY"] == "1"
     assert reader.nice() == 19
+    group = Path(f"/proc/{reader.pid}/autogroup")
+    assert not group.exists() or group.read_text().endswith("nice 19\n")

@@ -26,7 +26,7 @@ def draw(folder: Path, content: str, attributes: str = "") -> Image.Image:
     path = folder / "drawn.svg"
     names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     path.write_text(f"<svg {names} {attributes}>{content}</svg>", encoding="utf-8")
-    return open_pictures(path).load("drawing")
+    return open_pictures(path)("drawing")
 
 
 def colours_of(picture: Image.Image) -> set[object]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.engine.ingestion.extraction.ocr.detection import Slanted, runs_down
+from kb.engine.ingestion.extraction.ocr.detector import Slanted, runs_down
 from kb.engine.ingestion.extraction.ocr.greys import Grey
 from kb.engine.ingestion.extraction.ocr.lines import Box
 from kb.engine.ingestion.extraction.ocr.orientation import find_quarter_turns, find_skew, straighten, turn

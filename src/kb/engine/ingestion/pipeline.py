@@ -14,6 +14,7 @@ from kb.engine.ingestion.note_text import describe_note
 from kb.engine.ingestion.progress import Course, Report
 from kb.engine.ingestion.titles import shorten
 from kb.engine.model import (
+    OCR_FORCED,
     Claim,
     Committed,
     FileSubmission,
@@ -78,7 +79,7 @@ class Pipeline:
         document = replace(
             document,
             title=title,
-            metadata={**found, **submission.metadata},
+            metadata={**found, **document.metadata},
             processing_method="ocr" if was_recognised else head.processing_method,
         )
         return document, text
@@ -104,8 +105,8 @@ def describe(submission: Submission) -> NewDocument:
             original=submission.original,
             note_text=None,
             tags=submission.tags,
-            metadata=submission.metadata,
-            processing_method="ocr" if submission.force_ocr else "text_extraction",
+            metadata={**({OCR_FORCED: True} if submission.force_ocr else {}), **submission.metadata},
+            processing_method="text_extraction",
         )
     note = describe_note(submission.text, submission.title)
     return NewDocument(

@@ -14,7 +14,6 @@ from functools import partial
 from itertools import islice
 
 from kb.engine.errors import Damaged, DocumentNotFound, Unreadable, VersionConflict
-from kb.engine.ingestion.extraction.ocr.findings import was_all_recognised
 from kb.engine.ingestion.extraction.sandbox import open_extraction
 from kb.engine.ingestion.indexing import index_text
 from kb.engine.ingestion.markdown import sections_of_markdown
@@ -22,7 +21,7 @@ from kb.engine.ingestion.note_text import describe_note
 from kb.engine.ingestion.pipeline import Pipeline, describe_unread
 from kb.engine.ingestion.progress import Report
 from kb.engine.ingestion.sections import Section
-from kb.engine.model import Claim, DocumentDetail, DocumentId, IndexedText, IndexSource, Progress
+from kb.engine.model import OCR_FORCED, Claim, DocumentDetail, DocumentId, IndexedText, IndexSource, Progress
 from kb.engine.originals import is_whole
 from kb.engine.ports import Store
 
@@ -132,9 +131,8 @@ def _read_original(pipeline: Pipeline, detail: DocumentDetail, look_up: Callable
     path = None if document.original is None else pipeline.originals.path_of(document.original)
     if path is None or not is_whole(path, str(document.original)):
         raise Unreadable("corrupt_file", "Its original is missing or damaged.")
-    with open_extraction(
-        document.format, path, force_ocr=was_all_recognised(document.metadata), watch=look_up
-    ) as extraction:
+    force_ocr = document.metadata.get(OCR_FORCED) is True
+    with open_extraction(document.format, path, force_ocr=force_ocr, watch=look_up) as extraction:
         yield from extraction.parts()
         if not describe_unread(extraction).items() <= document.metadata.items():
             raise Unreadable("corrupt_file", "Less of it can be read than before.")

@@ -11,6 +11,8 @@ from kb.engine.model.checking import (
     UsedOriginal,
 )
 from kb.engine.model.documents import (
+    OCR_FORCED,
+    TOLD_OF_READING,
     Chunk,
     Cleared,
     DeletedDocument,
@@ -71,6 +73,8 @@ from kb.engine.model.searching import (
 
 __all__ = [
     "EVERYWHERE",
+    "OCR_FORCED",
+    "TOLD_OF_READING",
     "Action",
     "AuditEntry",
     "CheckCursor",

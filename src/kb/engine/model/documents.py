@@ -8,6 +8,19 @@ from uuid import UUID
 
 from kb.engine.model.naming import ChunkId, DocumentId, Metadata, Vector
 
+OCR_FORCED = "ocr_forced"
+"""Set in the metadata of a document whose every page was to be recognised, whatever text it brought."""
+TOLD_OF_READING = frozenset(
+    (
+        OCR_FORCED,
+        "ocr_pages",
+        "ocr_pictures",
+        "ocr_confidence",
+        *(f"unread_{unit}s" for unit in ("page", "slide", "sheet", "chapter", "part", "picture")),
+    )
+)
+"""The names in a document's metadata that tell how it was read the last time."""
+
 
 @dataclass(frozen=True)
 class EmbeddingModel:

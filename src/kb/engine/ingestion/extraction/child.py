@@ -5,9 +5,7 @@ Before it is confined it imports nothing but the standard library and what is kb
 """
 
 import json
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +18,7 @@ from kb.engine.ingestion.extraction.formats import READERS
 from kb.engine.ingestion.extraction.messages import (
     Message,
     explain,
-    render,
+    open_channel,
     render_head,
     render_item,
     render_trace,
@@ -36,20 +34,6 @@ def main(told: str) -> None:
         messages = _read(task["format"], Path(task["path"]), task["first_part"], force_ocr=task["force_ocr"])
         for message in messages:
             say({**message, "confined": is_confined})
-
-
-@contextmanager
-def open_channel() -> Iterator[Callable[[Message], None]]:
-    """The way to the parent. What a parser prints goes where errors go, to nowhere."""
-    channel = os.dup(1)
-    os.dup2(2, 1)
-    with open(channel, "wb") as lines:
-
-        def say(message: Message) -> None:
-            lines.write(render(message))
-            lines.flush()
-
-        yield say
 
 
 def _read(format: str, path: Path, first_part: int, *, force_ocr: bool) -> Iterator[Message]:

@@ -11,7 +11,7 @@ from pathlib import Path, PureWindowsPath
 from typing import BinaryIO
 
 from kb.engine.errors import UnsupportedFormat
-from kb.engine.ingestion.extraction.formats import BY_EXTENSION, supported_formats
+from kb.engine.ingestion.extraction.formats import BY_EXTENSION, PICTURE_FORMATS, supported_formats
 from kb.engine.ingestion.extraction.readers.shared.charsets import WIDE_MARKS
 from kb.engine.ingestion.extraction.zip_listing import list_names
 
@@ -66,7 +66,7 @@ _MARKUP = re.compile(
 _MAIL_HEADER = re.compile(r"[!-9;-~]+:")
 # Headers that only programs write: people put From, To and Subject at the head of a note as well.
 _ONLY_IN_MAIL = {"message-id", "mime-version", "received", "return-path"}
-_BINARY = ("pdf", *_ZIPPED, "jpg", "png", "tiff", "webp")
+_BINARY = ("pdf", *_ZIPPED, *PICTURE_FORMATS)
 # Names under which markup and mails are often saved; any other says better than the first line what a text is.
 _VAGUE = (None, "txt", "html", "svg", *_BINARY)
 

@@ -1,5 +1,6 @@
 """The formats that can be read: the module in `readers/` that reads each, what its files are called, and the module
-that loads the pictures in them (`open_pictures(path)` gives what has `load(name)`).
+that loads the pictures in them. That has a function `open_pictures(path)`, which gives another that loads a picture by
+its name. Both raise `Unreadable`. A picture is in mode L, RGB or RGBA, and of a size that can be read at once.
 
 A new format is one such module and one line here; one that is not text is also told apart in `detection.py`.
 """
@@ -52,7 +53,7 @@ FORMATS = (
     ),
 )
 READERS = {format.name: format.reader for format in FORMATS}
-PICTURE_FORMATS = ("jpg", "png", "tiff", "webp")
+PICTURE_FORMATS = tuple(format.name for format in FORMATS if format.reader == "pictures.picture")
 PICTURES = {format.name: format.pictures for format in FORMATS if format.pictures}
 BY_EXTENSION = {extension: format.name for format in FORMATS for extension in format.extensions}
 

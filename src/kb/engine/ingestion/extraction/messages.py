@@ -17,8 +17,10 @@ The parent takes nothing for granted: a reader that was taken over by its file m
 
 import json
 import logging
+import os
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -35,7 +37,7 @@ _MAX_PAGE = 2**31
 _MAX_HEADING_CHARACTERS = 5_000
 _MAX_HEADER_CHARACTERS = 100_000
 _MAX_WORD_CHARACTERS = 30
-_MAX_NAME_CHARACTERS = 1_000
+_MAX_NAME_CHARACTERS = 200
 _MAX_MESSAGE_CHARACTERS = 1_000
 _MAX_TRACE_CHARACTERS = 2_000
 # What a reader may find wrong with a file.
@@ -68,6 +70,20 @@ class Head:
     processing_method: str
     part_count: int
     is_confined: bool
+
+
+@contextmanager
+def open_channel() -> Iterator[Callable[[Message], None]]:
+    """The way to the parent. What a parser prints goes where errors go, to nowhere."""
+    channel = os.dup(1)
+    os.dup2(2, 1)
+    with open(channel, "wb") as lines:
+
+        def say(message: Message) -> None:
+            lines.write(render(message))
+            lines.flush()
+
+        yield say
 
 
 def render(message: Message) -> bytes:
@@ -144,12 +160,8 @@ def render_item(item: Section | Picture) -> list[Any] | Message:
             "page": item.page_num,
             "is_page": item.is_page,
         }
-    return _render_section(item)
-
-
-def _render_section(section: Section) -> list[Any]:
-    rows = section.rows
-    return [section.text, section.heading, section.page_num, rows and rows.header, rows and rows.numbers]
+    rows = item.rows
+    return [item.text, item.heading, item.page_num, rows and rows.header, rows and rows.numbers]
 
 
 def parse_part(message: Message) -> list[Section | Picture]:

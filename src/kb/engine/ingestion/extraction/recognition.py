@@ -11,11 +11,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kb.engine.errors import Unreadable
+from kb.engine.ingestion.extraction.extracted import Picture
 from kb.engine.ingestion.extraction.messages import Nonsense, parse, parse_reading
 from kb.engine.ingestion.extraction.ocr.reading import OCR_FAILED, Reading
 from kb.engine.ingestion.extraction.reader_process import CRASHED, Limits, ReaderDied, ReaderProcess
 
-# Each takes about a gigabyte.
+# A day's work for two cores, and a book of many volumes.
+MAX_PAGES = 5_000
+# Those that stand on pages.
+MAX_PICTURES = 300
+# Each takes some 600 MB.
 MAX_PROCESSES = 4
 PICTURES_PER_PROCESS = 20
 # Each process has the next picture at hand when it is done with one.
@@ -23,8 +28,8 @@ ASKED_PER_PROCESS = 2
 MAX_DEATHS = 3
 DEFAULT_LIMITS = Limits(
     memory_bytes=2560 * 1024 * 1024,
-    # For all that it reads; each picture is given its share (`ocr/child.py`).
-    cpu_seconds=6_000,
+    # For all that it reads: a minute a picture. A single one may take more of it (`ocr/child.py`).
+    cpu_seconds=60 * PICTURES_PER_PROCESS,
     # Whoever comes last may have to wait long for a processor. This is for those that wait for nothing.
     seconds_a_part=1_800,
     seconds=float("inf"),
@@ -53,7 +58,8 @@ class Recognition:
         self._limits = limits
         self._lanes = [_Lane(self._start) for _ in range(processes or min(_count_cores(), MAX_PROCESSES))]
         self._asked: deque[_Lane] = deque()
-        self._next = 0
+        self._names: set[str] = set()
+        self._counts = {True: 0, False: 0}
         self._deaths = 0
 
     @property
@@ -61,11 +67,23 @@ class Recognition:
         """Whether there is a process that would be idle soon."""
         return len(self._asked) < ASKED_PER_PROCESS * len(self._lanes)
 
-    def ask(self, name: str) -> None:
-        lane = self._lanes[self._next % len(self._lanes)]
-        self._next += 1
-        lane.ask(name)
+    def ask(self, picture: Picture) -> bool:
+        """False, and it is not read, if it was asked for before, or if there are too many that are no pages. Raises
+        `Unreadable` if there are too many pages."""
+        count = self._counts[picture.is_page]
+        if picture.name in self._names or (count == MAX_PICTURES and not picture.is_page):
+            return False
+        if count == MAX_PAGES:
+            raise Unreadable(
+                "extraction_limit",
+                f"It has more than {MAX_PAGES:,} pages that are pictures. Split it and add the pieces.",
+            )
+        self._counts[picture.is_page] += 1
+        self._names.add(picture.name)
+        lane = self._lanes[len(self._names) % len(self._lanes)]
+        lane.ask(picture.name)
         self._asked.append(lane)
+        return True
 
     def answer(self) -> Reading:
         """What stands in the first picture that was asked for and not answered yet. Raises `Unreadable`."""
@@ -116,7 +134,9 @@ class _Lane:
         if self._process is None and self._waiting:
             self._process = self._start()
             self._told = self._answered = 0
-        while self._process and self._told < PICTURES_PER_PROCESS and self._told - self._answered < len(self._waiting):
+        # It must not happen that it is told more than it listens to.
+        at_hand = min(len(self._waiting), ASKED_PER_PROCESS)
+        while self._process and self._told < PICTURES_PER_PROCESS and self._told - self._answered < at_hand:
             self._process.tell(self._waiting[self._told - self._answered])
             self._told += 1
 
@@ -125,14 +145,13 @@ class _Lane:
         self._waiting.popleft()
         self._answered += 1
         try:
-            line = self._process.hear(within_seconds=within_seconds)
-            message = parse(line)
+            return parse_reading(parse(self._process.hear(within_seconds=within_seconds)))
         except (ReaderDied, Nonsense):
             self.close()
             raise
-        if self._answered == PICTURES_PER_PROCESS:
-            self.close()
-        return parse_reading(message)
+        finally:
+            if self._answered == PICTURES_PER_PROCESS:
+                self.close()
 
     def give_up(self) -> None:
         self._waiting.popleft()

@@ -1,26 +1,27 @@
 """Reading strangers' files without being harmed by them: each is read by a child process, and its text is all we take.
 
-The child is started for one document, confined before it imports any parser, and gone when the document is read, when
-it is given up, or when this process dies. It sends the text part by part, so a part that kills it is known: another
-child goes on behind it, and the document tells which parts are missing. What it sends is bounded here, since a child
-that was taken over by its file may send anything.
+The child (`child.py`) is started for one document, confined before it imports any parser, and gone when the document
+is read, when it is given up, or when this process dies. It sends the text part by part, so a part that kills it is
+known: another child goes on behind it, and the document tells which parts are missing. What it sends is bounded here,
+since a child that was taken over by its file may send anything.
 
-Pictures are read by children of another kind (`recognition.py`), which take a thousand times as long. While the first
-of them is waited for, the file is read on, so that there is something to do for each.
+Pictures are read by children of another kind (`recognition.py`, `ocr/child.py`), which take a thousand times as long.
+Before the first of them is waited for, the file is read on, so that there is something to do for each.
 """
 
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.extracted import Picture
+from kb.engine.ingestion.extraction.findings import Findings
 from kb.engine.ingestion.extraction.messages import Head, Message, Nonsense, parse, parse_head, parse_part
-from kb.engine.ingestion.extraction.ocr.findings import Findings
 from kb.engine.ingestion.extraction.reader_process import CRASHED, TOO_MUCH, Limits, ReaderDied, ReaderProcess
 from kb.engine.ingestion.extraction.recognition import Recognition
 from kb.engine.ingestion.extraction.workload import Workload
@@ -30,30 +31,42 @@ log = logging.getLogger(__name__)
 
 MAX_RESTARTS = 3
 DEFAULT_LIMITS = Limits()
-# They are held in memory.
-MAX_PARTS_AHEAD = 100
+# They are held in memory until the pictures before them are read.
+MAX_CHARACTERS_AHEAD = 1_000_000
 
 _MODULE = "kb.engine.ingestion.extraction.child"
 
 Heard = TypeVar("Heard")
-Part = tuple[int, Sequence[Section | Picture]]
+
+
+@dataclass(frozen=True)
+class _Part:
+    number: int
+    items: Sequence[Section | Picture]
+
+    @property
+    def pictures(self) -> list[Picture]:
+        return [item for item in self.items if isinstance(item, Picture)]
+
+    @property
+    def characters(self) -> int:
+        # Even a blank one takes some memory.
+        return 100 + sum(map(_count_characters, self.items))
 
 
 class Extraction:
     """A document being read: what is known of the whole of it at once, its text as `parts` goes on."""
 
-    def __init__(
-        self, format: str, path: Path, *, force_ocr: bool, watch: Callable[[], None], limits: Limits = DEFAULT_LIMITS
-    ) -> None:
+    def __init__(self, format: str, path: Path, *, force_ocr: bool, watch: Callable[[], None], limits: Limits) -> None:
         self._task = {"format": format, "path": str(path.absolute()), "force_ocr": force_ocr}
         self._watch = watch
         self._limits = limits
         self._restarts = 0
-        self._recognition = Recognition(format, path, watch=watch)
-        self.unread: list[int] = []
-        """Which parts, counted from 1, could not be read so far."""
+        self._characters = 0
+        self._unread: set[int] = set()
         self.findings = Findings()
         """What was read in pictures so far."""
+        self._recognition = Recognition(format, path, watch=watch)
         self._reader = self._start(first_part=0)
         try:
             self.head = self._hear_head()
@@ -62,38 +75,38 @@ class Extraction:
             raise
         self.workload = Workload(self.head.part_count)
 
+    @property
+    def unread(self) -> list[int]:
+        """Which parts, counted from 1, could not be read so far."""
+        return sorted(self._unread)
+
     def close(self) -> None:
         self._reader.kill()
         self._recognition.close()
 
     def parts(self) -> Iterator[list[Section]]:
         """Each part's sections; none of one that is blank or cannot be read. Raises `Unreadable` if most cannot be."""
-        characters = 0
         to_come = iter(range(1, self.head.part_count + 1))
-        ahead: deque[Part] = deque()
+        ahead: deque[_Part] = deque()
         for number in to_come:
             ahead.append(self._hear_part(number))
             while ahead:
-                # Takes from those to come.
-                self._read_ahead(ahead, to_come)
-                sections = self._read_pictures(*ahead.popleft())
-                characters += sum(map(_count_characters, sections))
-                if characters > self._limits.characters:
-                    raise Unreadable(*TOO_MUCH)
-                yield sections
+                if ahead[0].pictures:
+                    # Takes from those to come.
+                    self._read_ahead(ahead, to_come)
+                yield self._read_pictures(ahead.popleft())
 
-    def _read_ahead(self, ahead: deque[Part], to_come: Iterator[int]) -> None:
-        _, items = ahead[0]
-        if not any(isinstance(item, Picture) for item in items):
-            return
-        while self._recognition.has_room and len(ahead) <= MAX_PARTS_AHEAD:
+    def _read_ahead(self, ahead: deque[_Part], to_come: Iterator[int]) -> None:
+        characters = sum(part.characters for part in ahead)
+        while self._recognition.has_room and characters < MAX_CHARACTERS_AHEAD:
             number = next(to_come, None)
             if number is None:
                 return
             ahead.append(self._hear_part(number))
+            characters += ahead[-1].characters
 
-    def _hear_part(self, number: int) -> Part:
-        items: Sequence[Section | Picture] = ()
+    def _hear_part(self, number: int) -> _Part:
+        items: list[Section | Picture] = []
         try:
             items = self._hear(parse_part, within_seconds=self._limits.seconds_a_part)
         except Unreadable as reason:
@@ -101,29 +114,42 @@ class Extraction:
         except ReaderDied as death:
             self._leave_out(number, death.reason)
             self._go_on_behind(number, death)
-        pictures = [item for item in items if isinstance(item, Picture)]
-        for picture in pictures:
-            self._recognition.ask(picture.name)
-        self.workload.add(pictures=len(pictures))
-        return number, items
+        # A reader that goes on where another died may name what that has named.
+        part = _Part(number, [item for item in items if isinstance(item, Section) or self._recognition.ask(item)])
+        self._bound(part.characters)
+        self.workload.add(pictures=len(part.pictures))
+        return part
 
-    def _read_pictures(self, number: int, items: Sequence[Section | Picture]) -> list[Section]:
+    def _read_pictures(self, part: _Part) -> list[Section]:
         sections: list[Section] = []
-        for item in items:
+        pages_read = lost = 0
+        reason: Unreadable | None = None
+        for item in part.items:
             if isinstance(item, Section):
                 sections.append(item)
                 continue
+            text = item.text
             try:
                 text = self.findings.note(item, self._recognition.answer())
-            except Unreadable as reason:
-                if item.is_page:
-                    self._leave_out(number, reason)
-                else:
-                    log.info("A picture on part %d of a document cannot be read: %s", number, reason.message)
-                text = item.text
-            sections.append(Section(text, item.heading, item.page_num))
+                pages_read += item.is_page
+            except Unreadable as refused:
+                log.info("A picture in part %d of a document cannot be read: %s", part.number, refused.message)
+                lost += 1
+                reason = refused if item.is_page and not text else reason
+            if text:
+                sections.append(Section(text, item.heading, item.page_num))
+                self._bound(len(text))
+        if reason and not pages_read:
+            self._leave_out(part.number, reason)
+        else:
+            self.findings.unread_pictures += lost
         self.workload.finish()
         return sections
+
+    def _bound(self, characters: int) -> None:
+        self._characters += characters
+        if self._characters > self._limits.characters:
+            raise Unreadable(*TOO_MUCH)
 
     def _start(self, first_part: int) -> ReaderProcess:
         task = {**self._task, "first_part": first_part}
@@ -148,10 +174,9 @@ class Extraction:
 
     def _leave_out(self, number: int, reason: Unreadable) -> None:
         log.info("Part %d of a document cannot be read: %s", number, reason.message)
-        if number not in self.unread[-1:]:
-            self.unread.append(number)
+        self._unread.add(number)
         # A document of which most is missing would only look like one.
-        if len(self.unread) * 2 > self.head.part_count:
+        if len(self._unread) * 2 > self.head.part_count:
             raise reason
 
     def _go_on_behind(self, number: int, death: ReaderDied) -> None:
@@ -185,8 +210,9 @@ def open_extraction(
         extraction.close()
 
 
-def _count_characters(section: Section) -> int:
-    return len(section.text) + len(section.heading or "") + (len(section.rows.header) if section.rows else 0)
+def _count_characters(item: Section | Picture) -> int:
+    header = item.rows.header if isinstance(item, Section) and item.rows else ""
+    return len(item.text) + len(item.heading or "") + len(header)
 
 
 @cache

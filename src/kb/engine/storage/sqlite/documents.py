@@ -9,6 +9,8 @@ import apsw
 
 from kb.engine.errors import NotANote
 from kb.engine.model import (
+    OCR_FORCED,
+    TOLD_OF_READING,
     Action,
     Cleared,
     DeletedDocument,
@@ -226,10 +228,11 @@ def find_same_document(db: apsw.Connection, new: NewDocument) -> tuple[DocumentI
 
     A source path names one document. Without one there, a file is the same as a file of the same bytes
     that has no path of its own, and an upload without a path is the same as any; two notes never are.
-    What is to be recognised in pictures is not yet held by a document that was read otherwise.
+    If all its pages are to be recognised, a document of which not all were does not hold it yet.
     """
-    holds_it = "content_hash = ?1 AND NOT (?3 = 'ocr' AND processing_method = 'text_extraction')"
-    told = (new.content_hash, new.source_path, new.processing_method)
+    was_forced = f"json_valid(metadata) AND json_extract(metadata, '$.{OCR_FORCED}') IS TRUE"
+    holds_it = f"content_hash = ?1 AND (NOT ?3 OR {was_forced})"
+    told = (new.content_hash, new.source_path, new.metadata.get(OCR_FORCED) is True)
     row = db.execute(
         f"SELECT id, {holds_it} FROM documents WHERE source_path = ?2 ORDER BY id LIMIT 1", told
     ).fetchone()
@@ -274,7 +277,7 @@ def overwrite_document(
     How well it was read the last time no longer matters.
     """
     old = load_document(db, document_id)
-    kept = {name: value for name, value in old.metadata.items() if not name.startswith(("ocr_", "unread_"))}
+    kept = {name: value for name, value in old.metadata.items() if name not in TOLD_OF_READING}
     metadata = {**kept, **new.metadata}
     new = replace(new, source_path=new.source_path or old.source_path)
     if old.title_is_given and not new.title_is_given:

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from kb.engine.errors import Unreadable
-from kb.engine.ingestion.extraction.child import open_channel
 from kb.engine.ingestion.extraction.cleaning import clean
 from kb.engine.ingestion.extraction.confinement import allow_cpu_seconds, confine, give_way
 from kb.engine.ingestion.extraction.formats import PICTURES
-from kb.engine.ingestion.extraction.messages import Message, explain, render_reading, render_trace
+from kb.engine.ingestion.extraction.messages import Message, explain, open_channel, render_reading, render_trace
 from kb.engine.ingestion.extraction.ocr.reading import OCR_FAILED, Reading
 
 # A page full of print takes ten.
@@ -43,16 +42,15 @@ def _read(format: str, path: Path, threads: int, names: Iterator[str]) -> Iterat
         loader = import_module(f"kb.engine.ingestion.extraction.readers.{PICTURES[format]}")
         page_reader = import_module("kb.engine.ingestion.extraction.ocr.page").PageReader(threads=threads)
         path.open("rb").close()
-    except (ImportError, OSError) as error:
-        # Neither the file nor whoever sent it is to blame.
+    except Exception as error:  # noqa: BLE001 - nothing of the file is read yet, so it is not to blame
         yield {"fault": render_trace(error)}
         return
-    pictures: Any = None
+    load: Any = None
     for name in names:
         allow_cpu_seconds(CPU_SECONDS_A_PICTURE)
         try:
-            pictures = pictures or loader.open_pictures(path)
-            message = render_reading(_read_picture(page_reader, pictures.load(name)))
+            load = load or loader.open_pictures(path)
+            message = render_reading(_read_picture(page_reader, load(name)))
         except Exception as error:  # noqa: BLE001 - the picture is to blame, and the next may be whole
             message = {"unread": explain(error)}
         yield message

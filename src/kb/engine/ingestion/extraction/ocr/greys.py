@@ -1,4 +1,4 @@
-"""From a picture of any kind to shades of grey: dark print on light paper, if it is print."""
+"""From a picture in any colours to shades of grey: dark print on light paper, if it is print."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,8 +7,6 @@ from PIL import Image
 Grey = NDArray[np.uint8]
 """Rows of pixels, from black (0) to white."""
 
-# A sheet of A3 at 400 dots per inch has 31 million; no print needs more to be read.
-MOST_PIXELS = 40_000_000
 # What is told by a look at the whole is told by a small copy of it.
 _GLANCE_PIXELS = 512
 _MUCH_CLEARER = 1.5
@@ -17,40 +15,14 @@ _FAINT = 100
 
 
 def to_grey(picture: Image.Image) -> Grey:
-    picture = _reduce(picture)
-    if picture.mode in ("L", "1"):
-        grey = np.asarray(picture.convert("L"))
-    elif picture.mode == "F" or picture.mode.startswith("I"):
-        grey = _spread(np.asarray(picture, dtype=np.float32))
-    elif picture.has_transparency_data:
-        grey = _to_clearest_channel(_lay_on_paper(picture.convert("RGBA")))
+    """The picture is as `open_pictures` gives it: in mode L, RGB or RGBA, and of no more pixels than can be read."""
+    if picture.mode == "L":
+        grey = np.asarray(picture)
+    elif picture.mode == "RGBA":
+        grey = _to_clearest_channel(_lay_on_paper(picture))
     else:
-        grey = _to_clearest_channel(picture.convert("RGB"))
+        grey = _to_clearest_channel(picture)
     return _to_dark_on_light(grey)
-
-
-def _reduce(picture: Image.Image) -> Image.Image:
-    factor = 1
-    while (picture.width // factor) * (picture.height // factor) > MOST_PIXELS:
-        factor += 1
-    if factor == 1:
-        return picture
-    # Means can be taken of shades, not of entries in a palette.
-    if picture.mode == "1":
-        picture = picture.convert("L")
-    elif picture.mode in ("P", "PA"):
-        picture = picture.convert("RGBA" if picture.has_transparency_data else "RGB")
-    elif picture.mode.startswith("I;"):
-        picture = picture.convert("I")
-    return picture.reduce(factor)
-
-
-def _spread(values: np.ndarray) -> Grey:
-    """The least becomes black and the most white."""
-    least, most = float(values.min()), float(values.max())
-    if not np.isfinite(most - least) or most == least:
-        return np.full(values.shape, 255, dtype=np.uint8)
-    return ((values - least) * (255 / (most - least))).astype(np.uint8)
 
 
 def _lay_on_paper(picture: Image.Image) -> Image.Image:

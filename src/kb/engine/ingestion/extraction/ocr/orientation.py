@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from PIL import Image
 
-from kb.engine.ingestion.extraction.ocr.detection import Slanted
+from kb.engine.ingestion.extraction.ocr.detector import Slanted
 from kb.engine.ingestion.extraction.ocr.greys import Grey
 from kb.engine.ingestion.extraction.ocr.lines import Box
 from kb.engine.ingestion.extraction.ocr.recogniser import Wording

@@ -11,7 +11,7 @@ import cv2
 from PIL import Image
 
 from kb.engine.ingestion.extraction.ocr.columns import split_at_gutters
-from kb.engine.ingestion.extraction.ocr.detection import Detector, runs_down
+from kb.engine.ingestion.extraction.ocr.detector import Detector, runs_down
 from kb.engine.ingestion.extraction.ocr.greys import Grey, to_grey
 from kb.engine.ingestion.extraction.ocr.layout import arrange
 from kb.engine.ingestion.extraction.ocr.lines import Box, Line

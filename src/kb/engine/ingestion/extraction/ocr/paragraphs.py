@@ -24,17 +24,23 @@ _OTHER_PRINT = 1.6
 
 def render_blocks(blocks: Sequence[Sequence[Row]]) -> str:
     """No block may be empty."""
-    paragraphs: list[list[str]] = []
+    paragraphs: list[list[Row]] = []
     is_open = False
     for block in blocks:
-        first, *others = [[row.text for row in rows] for rows in _split_paragraphs(block)]
-        if is_open and not block[0].is_of_table and first[0][:1].islower():
+        first, *others = _split_paragraphs(block)
+        if is_open and not block[0].is_of_table and first[0].text[:1].islower():
             paragraphs[-1] += first
         else:
             paragraphs.append(first)
         paragraphs += others
         is_open = not block[-1].is_of_table and not ends_sentence(block[-1].text)
-    return join_divided_words("\n\n".join("\n".join(lines) for lines in paragraphs))
+    return "\n\n".join(_render(rows) for rows in paragraphs)
+
+
+def _render(rows: Sequence[Row]) -> str:
+    text = "\n".join(row.text for row in rows)
+    # A table has no divided words, but grades and blood groups that end in a minus.
+    return text if rows[0].is_of_table else join_divided_words(text)
 
 
 def _split_paragraphs(rows: Sequence[Row]) -> list[list[Row]]:

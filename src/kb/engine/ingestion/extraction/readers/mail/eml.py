@@ -22,7 +22,7 @@ from kb.engine.ingestion.extraction.readers.mail.headers import (
 )
 from kb.engine.ingestion.extraction.readers.shared.charsets import decode_as
 from kb.engine.ingestion.extraction.readers.shared.outline import tidy
-from kb.engine.ingestion.extraction.readers.shared.picture_sizes import MAX_PICTURES, is_picture_of_at_least
+from kb.engine.ingestion.extraction.readers.shared.picture_sizes import MAX_PICTURES, is_large_picture
 from kb.engine.ingestion.extraction.readers.shared.properties import make_properties
 from kb.engine.ingestion.extraction.readers.shared.refusals import encrypted
 from kb.engine.ingestion.extraction.readers.web.html_pages import read_html
@@ -162,7 +162,7 @@ def _read_leaf(part: Message, kind: str) -> _Content:
 
 def _find_picture(part: Message) -> list[Picture]:
     content = content_of(part)
-    return [Picture(name_picture(content))] if is_picture_of_at_least(_PIXELS_AT_LEAST, content) else []
+    return [Picture(name_picture(content))] if is_large_picture(content, _PIXELS_AT_LEAST) else []
 
 
 def _choose(alternatives: Sequence[_Content]) -> list[Section]:

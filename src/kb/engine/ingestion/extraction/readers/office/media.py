@@ -7,12 +7,7 @@ from lxml import etree
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.readers.office.package import Relationship, relationship_id
 from kb.engine.ingestion.extraction.readers.shared.archive import Archive
-from kb.engine.ingestion.extraction.readers.shared.picture_sizes import (
-    MAX_PICTURES,
-    Size,
-    is_at_least,
-    is_picture_of_at_least,
-)
+from kb.engine.ingestion.extraction.readers.shared.picture_sizes import MAX_PICTURES, Size, is_large_picture, reaches
 from kb.engine.ingestion.extraction.readers.shared.xml_trees import attribute, local_name, whole_number
 
 MAX_NAME_CHARACTERS = 200
@@ -45,7 +40,7 @@ def find_picture(relationships: dict[str, Relationship], element: etree._Element
     if found is None or _is_ornament(element):
         return None
     size = find_size(element)
-    return found.part if size is None or is_at_least(_SHOWN_AT_LEAST, size) else None
+    return found.part if size is None or reaches(size, _SHOWN_AT_LEAST) else None
 
 
 def find_size(element: etree._Element) -> Size | None:
@@ -86,6 +81,6 @@ def _may_hold_words(archive: Archive, name: str) -> bool:
     if len(name) > MAX_NAME_CHARACTERS or not name.isprintable():
         return False
     try:
-        return is_picture_of_at_least(_PIXELS_AT_LEAST, archive.read(name))
+        return is_large_picture(archive.read(name), _PIXELS_AT_LEAST)
     except Unreadable:
         return False

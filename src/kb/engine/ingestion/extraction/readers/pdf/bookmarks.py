@@ -75,6 +75,11 @@ class Bookmarks:
         pieces = ["\n".join(lines[start:end]).strip("\n") for (start, _), end in zip(starts, ends, strict=True)]
         return [Section(piece, path, page_index + 1) for piece, (_, path) in zip(pieces, starts, strict=True) if piece]
 
+    def heading_at_end(self, page_index: int) -> str | None:
+        """What the last line of the page stands under, wherever on it the headings are."""
+        end = bisect_right(self._page_indexes, page_index)
+        return self._headings[end - 1].path if end else None
+
 
 def read_bookmarks(document: pdfium.PdfDocument) -> Bookmarks:
     return Bookmarks(list(_read_headings(document)))

@@ -120,9 +120,7 @@ class _Pages:
         return [picture, *self._bookmarks.cut(index, read_annotations(page))]
 
     def _picture(self, name: str, index: int) -> Picture:
-        # Under the heading that a line at the page's end would have.
-        end = self._bookmarks.cut(index, name)[-1]
-        return Picture(name, end.page_num, end.heading)
+        return Picture(name, index + 1, self._bookmarks.heading_at_end(index))
 
 
 class _PagesAsPictures(_Pages):

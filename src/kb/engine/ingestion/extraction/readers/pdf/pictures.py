@@ -7,7 +7,8 @@ has its mask, its colours and the words that were set upon it.
 import ctypes
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,32 +40,25 @@ _NAME = re.compile(r"page (\d{1,6})(?: picture (\d{1,6}))?", re.ASCII)
 _STEPS = 10_000
 
 
-def open_pictures(path: Path) -> "Pictures":
-    return Pictures(open_document(path))
+def open_pictures(path: Path) -> Callable[[str], Image.Image]:
+    return partial(_load, open_document(path))
 
 
-class Pictures:
-    def __init__(self, document: pdfium.PdfDocument) -> None:
-        self._document = document
-
-    def load(self, name: str) -> Image.Image:
-        """In grey. The name is "page 3", or "page 3 picture 2" for the second that `find_pictures` finds there.
-
-        Raises `Unreadable`.
-        """
-        match = _NAME.fullmatch(name)
-        if match is None:
-            raise KeyError(name)
-        page = self._document[int(match[1]) - 1]
-        try:
-            pictures = find_pictures(page)
-            if match[2] is None:
-                dots = _dots_of(pictures, _ENOUGH_DOTS_OF_PAGE) if is_covered(page, pictures) else _ENOUGH_DOTS_OF_PAGE
-                return _draw(page, area_of(page), pictures, dots)
-            pictures = [pictures[int(match[2]) - 1]]
-            return _draw(page, pictures[0], pictures, _dots_of(pictures, _ENOUGH_DOTS_OF_PICTURE))
-        finally:
-            page.close()
+def _load(document: pdfium.PdfDocument, name: str) -> Image.Image:
+    """In grey. The name is "page 3", or "page 3 picture 2" for the second that `find_pictures` finds there."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise KeyError(name)
+    page = document[int(match[1]) - 1]
+    try:
+        pictures = find_pictures(page)
+        if match[2] is None:
+            dots = _dots_of(pictures, _ENOUGH_DOTS_OF_PAGE) if is_covered(page, pictures) else _ENOUGH_DOTS_OF_PAGE
+            return _draw(page, area_of(page), pictures, dots)
+        pictures = [pictures[int(match[2]) - 1]]
+        return _draw(page, pictures[0], pictures, _dots_of(pictures, _ENOUGH_DOTS_OF_PICTURE))
+    finally:
+        page.close()
 
 
 def _dots_of(pictures: Sequence[Area], enough: int) -> float:

@@ -11,6 +11,7 @@ from kb.engine.ingestion.extraction.readers.pdf.surface import Area, area_of, ha
 
 MAX_PICTURES = 300
 MAX_PICTURES_ON_PAGE = 20
+MAX_CANDIDATES_ON_PAGE = 200
 
 # Fewer are a page number, a stamp, or the name of the program that has scanned the page.
 _FEWEST_CHARACTERS = 25
@@ -50,11 +51,12 @@ class PicturesOfText:
     def choose(self, text_page: pdfium.PdfTextPage, pictures: Sequence[Area]) -> list[int]:
         """The indexes of those that may have words in them which the layer has not."""
         large = (index for index, picture in enumerate(pictures) if _is_large(picture))
-        chosen = [
+        wordy = (
             index
-            for index in islice(large, min(MAX_PICTURES_ON_PAGE, self._left))
+            for index in islice(large, MAX_CANDIDATES_ON_PAGE)
             if _count_characters(text_page, pictures[index]) < _FEWEST_CHARACTERS and self._is_new(pictures[index])
-        ]
+        )
+        chosen = list(islice(wordy, min(MAX_PICTURES_ON_PAGE, self._left)))
         self._left -= len(chosen)
         return chosen
 

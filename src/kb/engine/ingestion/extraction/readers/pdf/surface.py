@@ -75,9 +75,10 @@ def area_of(page: pdfium.PdfPage) -> Area:
 
 def find_pictures(page: pdfium.PdfPage) -> list[Area]:
     """Always in the same order; those that a program has cut in strips or tiles are whole."""
+    paper = area_of(page)
     found: list[Area] = []
     for image, matrix in islice(_find_objects(page, raw.FPDF_PAGEOBJ_IMAGE), MAX_IMAGES):
-        area = _measure(image, matrix, area_of(page))
+        area = _measure(image, matrix, paper)
         if area is None:
             continue
         found.append(area)

@@ -8,6 +8,8 @@ import base64
 import binascii
 import math
 import re
+from collections.abc import Callable
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from lxml import etree
 from PIL import Image
 
 from kb.engine.errors import Unreadable
-from kb.engine.ingestion.extraction.readers.shared.pixels import check_size, decode, open_picture
+from kb.engine.ingestion.extraction.readers.shared.pixels import check_pixels, decode, open_picture
 from kb.engine.ingestion.extraction.readers.shared.refusals import corrupt
 from kb.engine.ingestion.extraction.readers.shared.xml_trees import attributes, local_name, parse_xml
 
@@ -30,28 +32,23 @@ _NUMBER = re.compile(
 _BITMAP = re.compile(r"\s*data:image/(?:png|jpe?g|gif|webp);base64,", re.IGNORECASE)
 
 
-class Drawing:
-    """Has one picture, whatever the name."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def load(self, name: str) -> Image.Image:
-        root = parse_xml(self._path.read_bytes())
-        etree.strip_tags(root, etree.Entity)
-        _drop_foreign_pictures(root)
-        _fit(root)
-        try:
-            drawn = resvg_py.svg_to_bytes(
-                svg_string=etree.tostring(root, encoding="unicode"), background="white", skip_system_fonts=True
-            )
-        except ValueError as error:
-            raise corrupt("It cannot be drawn.") from error
-        return decode(BytesIO(drawn), ("PNG",))
+def open_pictures(path: Path) -> Callable[[str], Image.Image]:
+    return partial(_load, path)
 
 
-def open_pictures(path: Path) -> Drawing:
-    return Drawing(path)
+def _load(path: Path, _name: str) -> Image.Image:
+    """There is one picture, whatever the name."""
+    root = parse_xml(path.read_bytes())
+    etree.strip_tags(root, etree.Entity)
+    _drop_foreign_pictures(root)
+    _fit(root)
+    try:
+        drawn = resvg_py.svg_to_bytes(
+            svg_string=etree.tostring(root, encoding="unicode"), background="white", skip_system_fonts=True
+        )
+    except ValueError as error:
+        raise corrupt("It cannot be drawn.") from error
+    return decode(BytesIO(drawn), ("PNG",))
 
 
 def _drop_foreign_pictures(root: etree._Element) -> None:
@@ -69,7 +66,8 @@ def _is_sane_bitmap(link: str) -> bool:
         return False
     try:
         with open_picture(BytesIO(base64.b64decode(link[found.end() :]))) as bitmap:
-            check_size(bitmap)
+            # The renderer decodes a JPEG at its full size, as any other.
+            check_pixels(*bitmap.size)
     except (binascii.Error, Unreadable):
         return False
     return True

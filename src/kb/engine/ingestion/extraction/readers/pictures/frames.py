@@ -1,5 +1,7 @@
 """The pictures in a picture file: one, or the pages of a TIFF. Their names are their numbers, from 1."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PIL import Image, ImageFile
@@ -7,7 +9,7 @@ from PIL.TiffImagePlugin import TiffImageFile
 
 from kb.engine.ingestion.extraction.readers.shared.pixels import DAMAGE, open_picture, take_pixels
 
-FORMATS = ("JPEG", "PNG", "TIFF", "WEBP")
+FRAME_FORMATS = ("JPEG", "PNG", "TIFF", "WEBP")
 MAX_PAGES = 5000
 
 _SUBFILE_TYPE = 254
@@ -15,18 +17,8 @@ _SUBFILE_TYPE = 254
 _NO_PAGE = 0b101
 
 
-class Frames:
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def load(self, name: str) -> Image.Image:
-        with open_picture(self._path, FORMATS) as picture:
-            picture.seek(int(name) - 1)
-            return take_pixels(picture)
-
-
-def open_pictures(path: Path) -> Frames:
-    return Frames(path)
+def open_pictures(path: Path) -> Callable[[str], Image.Image]:
+    return partial(_load, path)
 
 
 def list_pages(picture: ImageFile.ImageFile) -> list[str]:
@@ -52,3 +44,9 @@ def list_pages(picture: ImageFile.ImageFile) -> list[str]:
             break
     picture.seek(0)
     return pages or ["1"]
+
+
+def _load(path: Path, name: str) -> Image.Image:
+    with open_picture(path, FRAME_FORMATS) as picture:
+        picture.seek(int(name) - 1)
+        return take_pixels(picture)

@@ -11,7 +11,7 @@ from kb.engine.ingestion.extraction.readers.pictures.camera import read_shot, re
 from kb.engine.ingestion.extraction.readers.pictures.captions import read_captions
 from kb.engine.ingestion.extraction.readers.pictures.colours import name_colours
 from kb.engine.ingestion.extraction.readers.pictures.description import describe
-from kb.engine.ingestion.extraction.readers.pictures.frames import FORMATS, MAX_PAGES, list_pages
+from kb.engine.ingestion.extraction.readers.pictures.frames import FRAME_FORMATS, MAX_PAGES, list_pages
 from kb.engine.ingestion.extraction.readers.shared.pixels import (
     DAMAGE,
     check_size,
@@ -29,7 +29,7 @@ _PROPERTIES = {"title": "title", "description": "subject", "keywords": "keywords
 
 
 def read(path: Path) -> Extracted:
-    with open_picture(path, FORMATS) as picture:
+    with open_picture(path, FRAME_FORMATS) as picture:
         check_size(picture)
         pages = _list_pages(picture)
         size = _size_as_seen(picture)

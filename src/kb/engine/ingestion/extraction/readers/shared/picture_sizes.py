@@ -11,19 +11,19 @@ Size = tuple[int, int]
 """Width and height."""
 
 
-def is_at_least(least: Size, size: Size) -> bool:
+def reaches(size: Size, least: Size) -> bool:
     """Whichever side is the longer: writing may stand upright."""
     return max(size) >= least[0] and min(size) >= least[1]
 
 
-def is_picture_of_at_least(least: Size, content: bytes) -> bool:
-    """Whether it is a picture of so many pixels, in a format that can be read. One that is too large is one, too: that
+def is_large_picture(content: bytes, least: Size) -> bool:
+    """Whether it is a picture of so many pixels at least, in a format that can be read. One that is too large is one, too: that
     it is not read is to be told."""
     # Only documents with pictures pay for it.
     from kb.engine.ingestion.extraction.readers.shared.pixels import open_picture
 
     try:
         with open_picture(BytesIO(content)) as picture:
-            return is_at_least(least, picture.size)
+            return reaches(picture.size, least)
     except Unreadable as refusal:
         return refusal.reason == "extraction_limit"

@@ -19,7 +19,7 @@ from PIL import WebPImagePlugin as WebPImagePlugin
 
 from kb.engine.errors import Unreadable
 
-FORMATS = ("JPEG", "PNG", "TIFF", "WEBP", "GIF", "BMP")
+PILLOW_FORMATS = ("JPEG", "PNG", "TIFF", "WEBP", "GIF", "BMP")
 """By Pillow's names. Whatever else it can decode is rare, and so are those who look for errors in its decoders."""
 MAX_PIXELS = 100_000_000
 """Four bytes each: what a process that reads pictures can hold beside its models."""
@@ -69,7 +69,7 @@ PngImagePlugin.MAX_TEXT_CHUNK = 16 * 1024 * 1024
 Image.MAX_IMAGE_PIXELS = None
 
 
-def decode(file: Path | BytesIO, formats: tuple[str, ...] = FORMATS) -> Image.Image:
+def decode(file: Path | BytesIO, formats: tuple[str, ...] = PILLOW_FORMATS) -> Image.Image:
     """The picture, or the first of several, as `take_pixels` gives it. Raises `Unreadable`."""
     if not _SIGNATURE.match(_read_head(file)):
         raise Unreadable(
@@ -80,7 +80,7 @@ def decode(file: Path | BytesIO, formats: tuple[str, ...] = FORMATS) -> Image.Im
 
 
 @contextmanager
-def open_picture(file: Path | BytesIO, formats: tuple[str, ...] = FORMATS) -> Iterator[ImageFile.ImageFile]:
+def open_picture(file: Path | BytesIO, formats: tuple[str, ...] = PILLOW_FORMATS) -> Iterator[ImageFile.ImageFile]:
     """The picture with nothing decoded. What Pillow raises over a damaged one within the `with` is `Unreadable`."""
     _check_webp(_read_head(file))
     # By its path Pillow would map a TIFF into memory, and then garbles what lies on its side.
@@ -115,7 +115,7 @@ def check_size(picture: ImageFile.ImageFile) -> None:
     """Raises `Unreadable` with `extraction_limit` if decoding the frame at hand would cost too much."""
     # Of a progressive JPEG all is kept until it is complete, whatever the size that it is decoded at.
     is_cheap = isinstance(picture, JpegImagePlugin.JpegImageFile) and "progressive" not in picture.info
-    _check_pixels(*picture.size, _MAX_JPEG_PIXELS if is_cheap else MAX_PIXELS)
+    check_pixels(*picture.size, _MAX_JPEG_PIXELS if is_cheap else MAX_PIXELS)
 
 
 def orientation(picture: ImageFile.ImageFile) -> int:
@@ -127,7 +127,8 @@ def orientation(picture: ImageFile.ImageFile) -> int:
     return found if isinstance(found, int) and found in _UPRIGHT else 1
 
 
-def _check_pixels(width: int, height: int, limit: int) -> None:
+def check_pixels(width: int, height: int, limit: int = MAX_PIXELS) -> None:
+    """Raises `Unreadable` with `extraction_limit` if there are more."""
     if width * height > limit:
         raise Unreadable(
             "extraction_limit",
@@ -156,7 +157,7 @@ def _check_webp(head: bytes) -> None:
     else:
         bits = int.from_bytes(size, "little")
         width, height = (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-    _check_pixels(width, height, _MAX_WEBP_PIXELS)
+    check_pixels(width, height, _MAX_WEBP_PIXELS)
 
 
 def _in_eight_bits(picture: Image.Image) -> Image.Image:

@@ -1,6 +1,6 @@
 """What was read in a document's pictures, and how well."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ class Findings:
     """Whose text was recognised, because they are pictures or because it was asked for."""
     pictures: int = 0
     """How many others had text in them."""
+    unread_pictures: int = 0
     _characters: int = 0
     _confidence: float = 0.0
 
@@ -37,16 +38,11 @@ class Findings:
             told["ocr_pages"] = _render_ranges(sorted(self.pages))
         if self.pictures:
             told["ocr_pictures"] = self.pictures
+        if self.unread_pictures:
+            told["unread_pictures"] = self.unread_pictures
         if self._characters:
             told["ocr_confidence"] = round(self._confidence / self._characters, 3)
         return told
-
-
-def was_all_recognised(metadata: Mapping[str, Any]) -> bool:
-    """Whether a document that is described like this was read from pictures alone, since all its pages are, or because
-    somebody wanted it."""
-    pages = metadata.get("pages")
-    return metadata.get("ocr_pages") == [_render_range(1, pages)]
 
 
 def _render_ranges(numbers: Iterable[int]) -> list[str]:
@@ -57,8 +53,4 @@ def _render_ranges(numbers: Iterable[int]) -> list[str]:
             ranges[-1][1] = number
         else:
             ranges.append([number, number])
-    return [_render_range(first, last) for first, last in ranges]
-
-
-def _render_range(first: int, last: Any) -> str:
-    return str(first) if first == last else f"{first}-{last}"
+    return [str(first) if first == last else f"{first}-{last}" for first, last in ranges]

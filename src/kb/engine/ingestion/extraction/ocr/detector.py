@@ -3,7 +3,7 @@
 How large the print is, is not known before some is found. So the first look at a large picture is at the busiest part
 of it: the lines there tell how small a copy of the whole will do. If the lines in that are tiny or huge nevertheless,
 another look is at a copy in which they are not. A copy is looked at in bands, so that no picture takes more memory than
-another.
+another, and is only so large that all of it is looked at.
 """
 
 import math
@@ -23,17 +23,22 @@ _FIRST_SIDE = 960
 # The busiest part has a side of so many blocks, each of so many pixels.
 _BLOCK = 32
 _BUSY_BLOCKS = 16
-# Fewer may be chance.
+# Fewer may be chance, and a copy larger by much would hide large letters.
 _ENOUGH_LINES = 3
+_LARGER_BY_CHANCE = 2.0
 # About 0.4 seconds and 300 MB.
 _BAND_PIXELS = 1_500_000
-# As many as the largest picture makes that is worth reading. One that is thin as a hair could make thousands.
+# A band may be a third shorter than it could be: so many are enough for a copy of so many pixels, unless it is thin as
+# a hair, and nearly all margin.
 _MOST_BANDS = 40
+_MOST_PIXELS = 25 * _BAND_PIXELS
 # Shades from the lightest to the darkest.
 _BLANK = 16
 _LEAST_SIDE = 6
 _SMALL_SIDE = 120
 _MOST_ENLARGED = 2.0
+# Letters as large as the picture are only seen in a copy that is so much smaller.
+_AFAR = 4
 # Of lines, as they are seen. Those that are too high are seen as several, or not at all.
 _TINY_HEIGHT, _GOOD_HEIGHT, _HUGE_HEIGHT = 11, 18, 200
 _MARGIN = 32
@@ -86,29 +91,34 @@ class Detector:
 
     def find_lines(self, grey: Grey) -> list[Slanted]:
         height, width = grey.shape
-        shorter = min(height, width)
-        if shorter < _LEAST_SIDE:
+        if min(height, width) < _LEAST_SIDE:
             return []
-        scale = self._choose_scale(grey, shorter)
+        largest = _find_largest_scale(grey)
         across = 0 if height >= width else 1
-        lines = self._look(grey, scale, axis=across)
+        lines: list[Slanted] = []
+        for scale in self._choose_scales(grey, largest):
+            lines = self._look(grey, scale, axis=across)
+            if lines:
+                break
         if not lines:
-            # Letters as large as the picture are only seen from afar.
-            return self._look(grey, scale / 4, axis=across)
+            return []
         tallness = scale * _find_tallness(lines)
         if _TINY_HEIGHT <= tallness <= _HUGE_HEIGHT:
             return lines
-        better = min(_MOST_ENLARGED, scale * _GOOD_HEIGHT / tallness)
+        better = min(largest, scale * _GOOD_HEIGHT / tallness)
         return self._look(grey, better, axis=1 if runs_down(lines) else 0) or lines
 
-    def _choose_scale(self, grey: Grey, shorter: int) -> float:
+    def _choose_scales(self, grey: Grey, largest: float) -> list[float]:
+        """Those of the copies to look at, one after the other, until one shows print."""
+        shorter = min(grey.shape)
         if shorter <= _FIRST_SIDE:
-            return 1.0 if shorter > _SMALL_SIDE else _MOST_ENLARGED
+            scale = min(largest, 1.0 if shorter > _SMALL_SIDE else _MOST_ENLARGED)
+            return [scale, scale / _AFAR]
         scale = _FIRST_SIDE / shorter
         lines = self._look_at_band(_find_busiest(grey), 1.0, 0, 0)
-        if len(lines) < _ENOUGH_LINES:
-            return scale
-        return max(scale, min(1.0, _GOOD_HEIGHT / _find_tallness(lines)))
+        near = max(scale, min(1.0, _GOOD_HEIGHT / _find_tallness(lines))) if lines else scale
+        first = near if len(lines) >= _ENOUGH_LINES else min(near, scale * _LARGER_BY_CHANCE)
+        return [first, *([near] if near > first else []), scale / _AFAR]
 
     def _look(self, grey: Grey, scale: float, *, axis: int) -> list[Slanted]:
         longest = max(1, int(_BAND_PIXELS / _to_canvas(grey.shape[1 - axis], scale) / scale))
@@ -137,6 +147,12 @@ class Detector:
             )
             for line in _outline(certainty)
         ]
+
+
+def _find_largest_scale(grey: Grey) -> float:
+    """Up to which all of the picture is looked at."""
+    height, width = (length + 2 * _MARGIN + _STRIDE for length in grey.shape)
+    return min(_MOST_ENLARGED, math.sqrt(_MOST_PIXELS / (height * width)))
 
 
 def _find_busiest(grey: Grey) -> Grey:
