@@ -135,6 +135,17 @@ def test_what_is_told_of_the_last_reading_is_forgotten_with_it(store: Store) -> 
     assert store.get_document(old.id).metadata == {**kept, "unread_pages": [7]}
 
 
+def test_how_a_document_is_to_be_read_outlives_new_metadata(store: Store) -> None:
+    document = add(store, file("scan", metadata={OCR_FORCED: True, "a": 1}))
+
+    changed = store.update_document(document.id, title=None, metadata={"b": 2}, expected_version=None, now=LATER)
+    undone = store.update_document(
+        document.id, title=None, metadata={OCR_FORCED: False}, expected_version=None, now=LATER
+    )
+
+    assert (changed.metadata, undone.metadata) == ({OCR_FORCED: True, "b": 2}, {OCR_FORCED: False})
+
+
 def test_e25_notes_are_never_merged(store: Store) -> None:
     first = commit(store, note("the same words"))
 

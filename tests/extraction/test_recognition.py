@@ -106,11 +106,11 @@ def test_a_process_is_replaced_before_it_has_eaten_too_much(recognise: Callable[
 
 
 @pytest.mark.parametrize(
-    ("disturb", "reason"),
-    [(signal.SIGSEGV, "ocr_failed"), (signal.SIGKILL, "extraction_limit"), (signal.SIGSTOP, "extraction_timeout")],
+    ("disturb", "second"),
+    [(signal.SIGSEGV, WORDS[1]), (signal.SIGKILL, WORDS[1]), (signal.SIGSTOP, "extraction_timeout")],
 )
-def test_a_picture_that_kills_or_stops_its_process_is_left_out_and_the_next_is_read(
-    recognise: Callable[..., Recognition], disturb: signal.Signals, reason: str
+def test_a_picture_whose_process_is_killed_is_read_again_and_one_that_stops_it_is_left_out(
+    recognise: Callable[..., Recognition], disturb: signal.Signals, second: str
 ) -> None:
     """I5"""
     recognition = recognise([1], processes=1, limits=Limits(seconds_a_part=5))
@@ -123,7 +123,7 @@ def test_a_picture_that_kills_or_stops_its_process_is_left_out_and_the_next_is_r
     heard = hear_all(recognition, 2)
 
     assert first.text == WORDS[0]
-    assert heard == [reason, WORDS[2]]
+    assert heard == [second, WORDS[2]]
 
 
 def test_a_document_whose_pictures_kill_again_and_again_is_given_up(recognise: Callable[..., Recognition]) -> None:

@@ -57,7 +57,7 @@ def read_on(extraction: Extraction, *, disturb: signal.Signals, times: int) -> l
 @pytest.mark.parametrize("disturb", [signal.SIGKILL, signal.SIGSEGV, signal.SIGSTOP])
 def test_a_part_that_kills_or_stops_the_reader_is_skipped_and_named(long_text: Path, disturb: signal.Signals) -> None:
     """I5"""
-    limits = Limits(seconds_a_part=1)
+    limits = Limits(seconds_a_part=1, characters_ahead=0)
 
     with open_extraction("txt", long_text, watch=nothing, limits=limits) as extraction:
         lengths = read_on(extraction, disturb=disturb, times=1)
@@ -70,7 +70,7 @@ def test_a_part_that_kills_or_stops_the_reader_is_skipped_and_named(long_text: P
 def test_a_reader_that_dies_again_and_again_is_given_up(long_text: Path) -> None:
     """I5"""
     with (
-        open_extraction("txt", long_text, watch=nothing) as extraction,
+        open_extraction("txt", long_text, watch=nothing, limits=Limits(characters_ahead=0)) as extraction,
         pytest.raises(Unreadable) as refused,
     ):
         read_on(extraction, disturb=signal.SIGKILL, times=MANY_PARTS)
@@ -91,7 +91,7 @@ def test_whoever_cancels_does_not_wait_for_a_reader_that_hangs(long_text: Path) 
         if reader is not None:
             raise Cancelled
 
-    with open_extraction("txt", long_text, watch=watch) as extraction:
+    with open_extraction("txt", long_text, watch=watch, limits=Limits(characters_ahead=0)) as extraction:
         parts = extraction.parts()
         next(parts)
         (reader,) = find_readers()

@@ -1,7 +1,8 @@
 """The pictures of a document being read, several at a time, each by a process of its own (`ocr/child.py`).
 
 A process reads picture after picture, so that the models are loaded once, and is replaced after some: what the models
-take of memory grows. One that dies, or says nothing for too long, is replaced too, and its picture is left out. They
+take of memory grows. One that dies, or says nothing for too long, is replaced too; a picture that kills twice, or takes
+too long, is left out. They
 run at the lowest priority: all that somebody waits for comes first, and an idle machine works with all it has.
 """
 
@@ -14,7 +15,7 @@ from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.extracted import Picture
 from kb.engine.ingestion.extraction.messages import Nonsense, parse, parse_reading
 from kb.engine.ingestion.extraction.ocr.reading import OCR_FAILED, Reading
-from kb.engine.ingestion.extraction.reader_process import CRASHED, Limits, ReaderDied, ReaderProcess
+from kb.engine.ingestion.extraction.reader_process import CRASHED, TOO_SLOW, Limits, ReaderDied, ReaderProcess
 
 # A day's work for two cores, and a book of many volumes.
 MAX_PAGES = 5_000
@@ -62,11 +63,6 @@ class Recognition:
         self._counts = {True: 0, False: 0}
         self._deaths = 0
 
-    @property
-    def has_room(self) -> bool:
-        """Whether there is a process that would be idle soon."""
-        return len(self._asked) < ASKED_PER_PROCESS * len(self._lanes)
-
     def ask(self, picture: Picture) -> bool:
         """False, and it is not read, if it was asked for before, or if there are too many that are no pages. Raises
         `Unreadable` if there are too many pages."""
@@ -92,8 +88,9 @@ class Recognition:
             raise Unreadable(*OCR_FAILED)
         for lane in self._lanes:
             lane.set_to_work()
+        lane = self._asked.popleft()
         try:
-            return self._asked.popleft().answer(within_seconds=self._limits.seconds_a_part)
+            return self._hear(lane)
         except Nonsense as error:
             self._deaths += 1
             raise Unreadable(*OCR_FAILED) from error
@@ -101,6 +98,18 @@ class Recognition:
             self._deaths += 1
             is_crash = death.reason.reason == CRASHED[0]
             raise (Unreadable(*OCR_FAILED) if is_crash else death.reason) from death
+
+    def _hear(self, lane: "_Lane") -> Reading:
+        patience = self._limits.seconds_a_part
+        try:
+            return lane.answer(within_seconds=patience)
+        except ReaderDied as death:
+            if death.reason.reason == TOO_SLOW[0]:
+                raise
+        # The system kills for want of memory whoever has most, and that need not be the picture's fault.
+        lane.ask_again()
+        lane.set_to_work()
+        return lane.answer(within_seconds=patience)
 
     def close(self) -> None:
         for lane in self._lanes:
@@ -124,6 +133,7 @@ class _Lane:
         self._start = start
         self._process: ReaderProcess | None = None
         self._waiting: deque[str] = deque()
+        self._latest = ""
         self._told = 0
         self._answered = 0
 
@@ -142,7 +152,7 @@ class _Lane:
 
     def answer(self, *, within_seconds: float) -> Reading:
         assert self._process is not None  # noqa: S101 - it was set to work
-        self._waiting.popleft()
+        self._latest = self._waiting.popleft()
         self._answered += 1
         try:
             return parse_reading(parse(self._process.hear(within_seconds=within_seconds)))
@@ -152,6 +162,10 @@ class _Lane:
         finally:
             if self._answered == PICTURES_PER_PROCESS:
                 self.close()
+
+    def ask_again(self) -> None:
+        """For the picture that was to be answered last, before all others."""
+        self._waiting.appendleft(self._latest)
 
     def give_up(self) -> None:
         self._waiting.popleft()

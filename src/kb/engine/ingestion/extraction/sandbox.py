@@ -6,7 +6,7 @@ known: another child goes on behind it, and the document tells which parts are m
 since a child that was taken over by its file may send anything.
 
 Pictures are read by children of another kind (`recognition.py`, `ocr/child.py`), which take a thousand times as long.
-Before the first of them is waited for, the file is read on, so that there is something to do for each.
+The file is read far ahead of what is asked for, so that there is something to do for each of them.
 """
 
 import logging
@@ -31,8 +31,6 @@ log = logging.getLogger(__name__)
 
 MAX_RESTARTS = 3
 DEFAULT_LIMITS = Limits()
-# They are held in memory until the pictures before them are read.
-MAX_CHARACTERS_AHEAD = 1_000_000
 
 _MODULE = "kb.engine.ingestion.extraction.child"
 
@@ -62,7 +60,7 @@ class Extraction:
         self._watch = watch
         self._limits = limits
         self._restarts = 0
-        self._characters = 0
+        self._characters = self._characters_ahead = 0
         self._unread: set[int] = set()
         self.findings = Findings()
         """What was read in pictures so far."""
@@ -91,19 +89,17 @@ class Extraction:
         for number in to_come:
             ahead.append(self._hear_part(number))
             while ahead:
-                if ahead[0].pictures:
-                    # Takes from those to come.
-                    self._read_ahead(ahead, to_come)
+                # Takes from those to come.
+                self._read_ahead(ahead, to_come)
                 yield self._read_pictures(ahead.popleft())
 
     def _read_ahead(self, ahead: deque[_Part], to_come: Iterator[int]) -> None:
-        characters = sum(part.characters for part in ahead)
-        while self._recognition.has_room and characters < MAX_CHARACTERS_AHEAD:
+        """So far that pictures can be read several at a time, and that it is known what is to be done."""
+        while self._characters_ahead < self._limits.characters_ahead:
             number = next(to_come, None)
             if number is None:
                 return
             ahead.append(self._hear_part(number))
-            characters += ahead[-1].characters
 
     def _hear_part(self, number: int) -> _Part:
         items: list[Section | Picture] = []
@@ -117,6 +113,7 @@ class Extraction:
         # A reader that goes on where another died may name what that has named.
         part = _Part(number, [item for item in items if isinstance(item, Section) or self._recognition.ask(item)])
         self._bound(part.characters)
+        self._characters_ahead += part.characters
         self.workload.add(pictures=len(part.pictures))
         return part
 
@@ -144,6 +141,7 @@ class Extraction:
         else:
             self.findings.unread_pictures += lost
         self.workload.finish()
+        self._characters_ahead -= part.characters
         return sections
 
     def _bound(self, characters: int) -> None:

@@ -137,7 +137,7 @@ class DocumentRows:
         with self._database.write() as db:
             document = load_unchanged_document(db, ref, expected_version)
             new_title = document.title if title is None else title
-            new_metadata = document.metadata if metadata is None else metadata
+            new_metadata = document.metadata if metadata is None else _keep_wish(document.metadata, metadata)
             # Compared as JSON: Python takes 1, 1.0 and true for equal.
             is_same_metadata = to_json(new_metadata, sort_keys=True) == to_json(document.metadata, sort_keys=True)
             if new_title == document.title and is_same_metadata:
@@ -221,6 +221,11 @@ def _listing_condition(query: DocumentQuery) -> tuple[str, list[object]]:
         condition += " AND instr(fold(title || char(10) || filename || char(10) || COALESCE(source_path, '')), fold(?))"
         values.append(query.words)
     return condition, values
+
+
+def _keep_wish(old: Metadata, new: Metadata) -> Metadata:
+    """How the document is to be read stays, unless the new metadata speaks of it."""
+    return {**{name: value for name, value in old.items() if name == OCR_FORCED}, **new}
 
 
 def find_same_document(db: apsw.Connection, new: NewDocument) -> tuple[DocumentId | None, bool]:
