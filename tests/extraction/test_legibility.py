@@ -54,6 +54,7 @@ def test_a_layer_of_any_language_and_kind_is_legible(kind: str) -> None:
         "".join(chr(1 + ord(letter) % 31) for letter in PROSE),
         "".join(chr(0xF000 + ord(letter)) for letter in PROSE),
         "\ufffd" * 40,
+        "Multicolour print on all four plates".encode("utf-16-be").decode("utf-16-le"),
         # Glyph numbers of a TrueType font in the order of ASCII, by which "The" is "7KH".
         "".join(letter if letter.isspace() else chr(ord(letter) - 29) for letter in PROSE),
         "Смотритель маяка каждую ночь дважды поднимается по лестнице.".encode("cp1251").decode("latin-1"),

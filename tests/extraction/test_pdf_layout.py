@@ -50,6 +50,16 @@ def test_cutting_at_headings_loses_no_line(lines: list[str], data: st.DataObject
     assert all(section.page_num == 5 and section.text for section in sections)
 
 
+@given(st.lists(st.tuples(st.sampled_from(["one", "two"]), st.integers(0, 2), st.integers(0, 5))), st.integers(0, 5))
+def test_the_end_of_a_page_stands_under_the_last_heading_of_its_last_line(
+    drawn: list[tuple[str, int, int]], page_index: int
+) -> None:
+    """I2: of whatever is put behind the page's text"""
+    bookmarks = bookmarks_of(*drawn)
+
+    assert bookmarks.heading_at_end(page_index) == bookmarks.cut(page_index, "Some words.")[-1].heading
+
+
 def bookmarks_of(*headings: tuple[str, int, int]) -> Bookmarks:
     """Each heading by its title, level and page; the path is the title alone."""
     return Bookmarks(

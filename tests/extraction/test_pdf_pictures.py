@@ -1,5 +1,6 @@
 """Pages of PDF files that are pictures, pictures on pages that have text, and how they are drawn."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -114,10 +115,9 @@ def test_what_was_written_on_a_scan_afterwards_is_read_beside_it(tmp_path: Path)
         ("60 150", "Page 17"),
         ("60 9", "Downloaded from the archive of the harbour office on 4 March 2024"),
         ("60 900", "Words that stand where no paper is, and nobody sees them"),
-        ("60 150", "l , ; .~ _ 1I |- . i ;= , ! .. : l = ~ -. ,: / . ; i"),
     ],
 )
-def test_stamps_specks_and_words_beside_the_paper_are_no_text_of_a_scan(tmp_path: Path, place: str, words: str) -> None:
+def test_stamps_and_words_beside_the_paper_are_no_text_of_a_scan(tmp_path: Path, place: str, words: str) -> None:
     """I3"""
     content = f"q 400 0 0 300 0 0 cm /I Do Q BT /F 9 Tf {place} Td ({words}) Tj ET"
     path = write_page(tmp_path, content, "", image(800, 600))
@@ -125,6 +125,18 @@ def test_stamps_specks_and_words_beside_the_paper_are_no_text_of_a_scan(tmp_path
     [[picture]] = list_parts(pdf.read(path))
 
     assert picture == replace(page_of("page 1"), text=words)
+
+
+def test_specks_that_a_program_took_for_letters_are_no_text_at_all(tmp_path: Path) -> None:
+    """I3"""
+    specks = "l , ; .~ _ 1I |- . i ;= , ! .. : l = ~ -. ,: / . ; i"
+    path = write_page(
+        tmp_path, f"q 400 0 0 300 0 0 cm /I Do Q BT /F 9 Tf 60 150 Td ({specks}) Tj ET", "", image(800, 600)
+    )
+
+    [[picture]] = list_parts(pdf.read(path))
+
+    assert picture == page_of("page 1")
 
 
 def test_a_picture_on_a_page_of_text_stands_behind_the_text_under_its_heading() -> None:
@@ -163,14 +175,31 @@ def test_small_coarse_unseen_and_labelled_pictures_are_left_out(
     assert names_of(path) == [["page 1 picture 1"] if is_read else []]
 
 
-def test_a_page_has_at_most_twenty_pictures(tmp_path: Path) -> None:
-    images = [image(400 + number, 200) for number in range(30)]
-    names = " ".join(f"/P{number} {number + 5} 0 R" for number in range(30))
-    drawn = " ".join(f"q 50 0 0 30 {number * 7} {number * 5} cm /P{number} Do Q" for number in range(30))
+def write_page_of_pictures(folder: Path, shown: Sequence[int]) -> Path:
+    """A page of text, with pictures of the given numbers in front of each other."""
+    count = max(shown) + 1
+    names = " ".join(f"/P{number} {number + 5} 0 R" for number in range(count))
+    drawn = " ".join(
+        f"q 50 0 0 30 {place % 30 * 7} {place % 30 * 5} cm /P{number} Do Q" for place, number in enumerate(shown)
+    )
     content = f"BT /F 9 Tf 60 250 Td (A page that has text enough of its own) Tj ET {drawn}"
-    path = write_page(tmp_path, content, f"/Resources<<{FONT}/XObject<<{names}>>>>", *images)
+    images = [image(400 + number, 200) for number in range(count)]
+    return write_page(folder, content, f"/Resources<<{FONT}/XObject<<{names}>>>>", *images)
 
-    assert len(names_of(path)[0]) == 20
+
+def test_a_page_has_at_most_twenty_pictures(tmp_path: Path) -> None:
+    path = write_page_of_pictures(tmp_path, range(30))
+
+    assert names_of(path) == [[f"page 1 picture {number}" for number in range(1, 21)]]
+
+
+@pytest.mark.parametrize(("logos", "is_read"), [(199, True), (200, False)])
+def test_a_picture_behind_many_logos_is_read(tmp_path: Path, logos: int, *, is_read: bool) -> None:
+    """Those that are known do not count as pictures. To look at each takes time, so there is an end to them."""
+    path = write_page_of_pictures(tmp_path, [0] * logos + [1])
+
+    expected = ["page 1 picture 1", *([f"page 1 picture {logos + 1}"] if is_read else [])]
+    assert names_of(path) == [expected]
 
 
 def test_pages_are_drawn_upright_with_the_dots_that_the_scan_has() -> None:

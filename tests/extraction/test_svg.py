@@ -12,6 +12,7 @@ from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.readers.pictures.drawing import open_pictures
 
 RED = (255, 0, 0)
+WHITE = (255, 255, 255)
 # Quickly drawn.
 THIN = 'viewBox="0 0 20 1"'
 
@@ -126,11 +127,12 @@ def test_what_a_drawing_shows_is_what_is_drawn(tmp_path: Path) -> None:
     drawn = draw(tmp_path, shape, 'viewBox="10 10 20 1"').convert("RGB")
 
     assert drawn.getpixel((500, 75)) == RED
-    assert drawn.getpixel((2500, 75)) == (255, 255, 255)
+    assert drawn.getpixel((2500, 75)) == WHITE
 
 
 def link_to(path: Path) -> str:
-    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()
+    kind = "jpeg" if path.suffix == ".jpg" else "png"
+    return f"data:image/{kind};base64," + base64.b64encode(path.read_bytes()).decode()
 
 
 @pytest.mark.parametrize("element", ["image", "feImage"])
@@ -147,16 +149,30 @@ def test_only_a_picture_in_the_file_itself_is_drawn(tmp_path: Path, element: str
     foreign = [draw(tmp_path, shape % name, THIN) for name in (red, red.as_uri(), "red.png")]
     own = draw(tmp_path, shape % link_to(red), THIN)
 
-    assert [RED in colours_of(drawn) for drawn in (*foreign, own)] == [False, False, False, True]
+    # Filters are left out altogether.
+    assert [RED in colours_of(drawn) for drawn in (*foreign, own)] == [False, False, False, element == "image"]
+
+
+def test_a_filter_neither_takes_minutes_nor_hides_what_it_is_laid_upon(tmp_path: Path) -> None:
+    """I5"""
+    blur = '<feGaussianBlur stdDeviation="900"/><feTurbulence baseFrequency="9" numOctaves="99"/>' * 50
+    shape = f'<filter id="f">{blur}</filter>' + "".join(
+        f'<rect width="20" height="20" fill="red" {filtered}/>'
+        for filtered in ('filter="url(#f)"', 'style="opacity:1; filter: url(#f); stroke:none"')
+    )
+
+    assert RED in colours_of(draw(tmp_path, shape, THIN))
 
 
 def test_a_picture_too_large_to_decode_is_not_drawn(tmp_path: Path) -> None:
-    """I5: the rest of the drawing is"""
-    huge = tmp_path / "huge.png"
-    huge.write_bytes(png_that_claims(60_000, 60_000))
-    shapes = f'<image width="9" height="9" href="{link_to(huge)}"/><path fill="red" d="M10 0h10v10z"/>'
+    """I5: the rest of the drawing is. A JPEG, too, would be decoded at its full size."""
+    bomb, photograph = tmp_path / "bomb.png", tmp_path / "photograph.jpg"
+    bomb.write_bytes(png_that_claims(60_000, 60_000))
+    Image.new("L", (10_100, 10_000)).save(photograph)
 
-    assert RED in colours_of(draw(tmp_path, shapes, THIN))
+    for huge in (bomb, photograph):
+        shapes = f'<image width="9" height="9" href="{link_to(huge)}"/><path fill="red" d="M10 0h10v1h-10z"/>'
+        assert colours_of(draw(tmp_path, shapes, THIN)) == {RED, WHITE}
 
 
 def test_html_in_a_drawing_is_read_and_its_plain_double_is_not(tmp_path: Path) -> None:

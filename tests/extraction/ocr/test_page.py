@@ -88,6 +88,16 @@ def test_fine_print_is_looked_at_more_closely(reader: PageReader) -> None:
     assert words(reader.read(picture)) == EXPECTED
 
 
+@pytest.mark.parametrize(("size", "grain"), [(28, 0), (14, 0), (20, 9)])
+def test_one_line_on_empty_paper_is_read(reader: PageReader, size: int, grain: int) -> None:
+    """I3: however small, and however coarse the paper"""
+    picture = Image.new("L", (2500, 3125), 250)
+    picture.paste(draw(HARBOUR[0], paper=250, size=size), (300, 1700))
+    shades = np.asarray(picture) + np.random.default_rng(6).normal(0, grain, (3125, 2500))
+
+    assert reader.read(Image.fromarray(shades.clip(0, 255).astype(np.uint8))).text == HARBOUR[0]
+
+
 def test_accents_and_chinese_are_read(reader: PageReader) -> None:
     assert reader.read(draw("Größe über façade señor")).text == "Größe über façade señor"
     assert reader.read(draw("本馆每天上午九点开门", font=CHINESE)).text == "本馆每天上午九点开门"

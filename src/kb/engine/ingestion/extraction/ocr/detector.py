@@ -23,17 +23,18 @@ _FIRST_SIDE = 960
 # The busiest part has a side of so many blocks, each of so many pixels.
 _BLOCK = 32
 _BUSY_BLOCKS = 16
-# Fewer may be chance, and a copy larger by much would hide large letters.
+# Fewer may be chance, and in a large copy large letters elsewhere are overlooked.
 _ENOUGH_LINES = 3
-_LARGER_BY_CHANCE = 2.0
 # About 0.4 seconds and 300 MB.
 _BAND_PIXELS = 1_500_000
 # A band may be a third shorter than it could be: so many are enough for a copy of so many pixels, unless it is thin as
 # a hair, and nearly all margin.
 _MOST_BANDS = 40
 _MOST_PIXELS = 25 * _BAND_PIXELS
-# Shades from the lightest to the darkest.
+# Shades that paper may differ by.
 _BLANK = 16
+# On more paper the network overlooks a few words.
+_PAPER_AROUND = 64
 _LEAST_SIDE = 6
 _SMALL_SIDE = 120
 _MOST_ENLARGED = 2.0
@@ -95,12 +96,11 @@ class Detector:
             return []
         largest = _find_largest_scale(grey)
         across = 0 if height >= width else 1
-        lines: list[Slanted] = []
         for scale in self._choose_scales(grey, largest):
             lines = self._look(grey, scale, axis=across)
             if lines:
                 break
-        if not lines:
+        else:
             return []
         tallness = scale * _find_tallness(lines)
         if _TINY_HEIGHT <= tallness <= _HUGE_HEIGHT:
@@ -116,19 +116,20 @@ class Detector:
             return [scale, scale / _AFAR]
         scale = _FIRST_SIDE / shorter
         lines = self._look_at_band(_find_busiest(grey), 1.0, 0, 0)
-        near = max(scale, min(1.0, _GOOD_HEIGHT / _find_tallness(lines))) if lines else scale
-        first = near if len(lines) >= _ENOUGH_LINES else min(near, scale * _LARGER_BY_CHANCE)
-        return [first, *([near] if near > first else []), scale / _AFAR]
+        near = max(scale, min(1.0, largest, _GOOD_HEIGHT / _find_tallness(lines))) if lines else scale
+        first = near if len(lines) >= _ENOUGH_LINES else scale
+        return [*sorted({first, near}), scale / _AFAR]
 
     def _look(self, grey: Grey, scale: float, *, axis: int) -> list[Slanted]:
         longest = max(1, int(_BAND_PIXELS / _to_canvas(grey.shape[1 - axis], scale) / scale))
         lines: list[Slanted] = []
         for start, end in islice(cut_into_bands(grey, longest=longest, axis=axis), _MOST_BANDS):
             band = grey[start:end] if axis == 0 else grey[:, start:end]
-            if int(band.max()) - int(band.min()) < _BLANK:
+            rows, columns = _find_marked(band)
+            if rows.stop == 0:
                 continue
             left, top = (0, start) if axis == 0 else (start, 0)
-            lines += self._look_at_band(band, scale, left, top)
+            lines += self._look_at_band(band[rows, columns], scale, left + columns.start, top + rows.start)
             if len(lines) > _MOST_LINES:
                 return lines[:_MOST_LINES]
         return lines
@@ -165,6 +166,15 @@ def _find_busiest(grey: Grey) -> Grey:
     top, left = (max(0, (int(block) - _BUSY_BLOCKS // 2) * _BLOCK) for block in (row, column))
     side = _BUSY_BLOCKS * _BLOCK
     return grey[top : top + side, left : left + side]
+
+
+def _find_marked(band: Grey) -> tuple[slice, slice]:
+    """The rows and columns of all that is not mere paper, and a little around it; none of a blank band."""
+    left, top, width, height = cv2.boundingRect((band <= int(band.max()) - _BLANK).astype(np.uint8))
+    if width == 0:
+        return slice(0, 0), slice(0, 0)
+    rows = slice(max(0, top - _PAPER_AROUND), top + height + _PAPER_AROUND)
+    return rows, slice(max(0, left - _PAPER_AROUND), left + width + _PAPER_AROUND)
 
 
 def _put_on_canvas(band: Grey, scale: float) -> Grey:

@@ -4,6 +4,7 @@ Lines are found in a small copy of the picture and read in the picture itself. T
 which way is up, and how wide the print must be to be read.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -25,6 +26,10 @@ _LEAST_PIXELS = 4
 _LEAST_CONFIDENCE = 0.5
 _SHORT_CHARACTERS = 3
 _LEAST_CONFIDENCE_IF_SHORT = 0.85
+# What a picture must say to have said anything: one word or number, or many characters, or some that are beyond doubt.
+_WORD = re.compile(r"[A-Za-z\u00c0-\u024f]{3,}|\d{2,}")
+_FEW_CHARACTERS = 12
+_LEAST_CONFIDENCE_IF_FEW = 0.95
 
 
 class PageReader:
@@ -46,7 +51,7 @@ class PageReader:
         sample = [_crop(page, box) for box in boxes[:_SAMPLE_LINES]]
         turns, wordings = find_quarter_turns(sample, self._recogniser.read, runs_down=runs_down(slanted))
         page, boxes = turn(page, boxes, turns)
-        lines = self._read_lines(page, boxes, dict(zip(boxes, wordings, strict=False)))
+        lines = _drop_chance_finds(self._read_lines(page, boxes, dict(zip(boxes, wordings, strict=False))))
         length = sum(len(line.text) for line in lines)
         if not length:
             return Reading("", 0.0)
@@ -61,6 +66,13 @@ class PageReader:
             return Line(box, wording.text, wording.confidence)
 
         return [line for line in self._pool.map(read, split_at_gutters(boxes, page)) if _is_legible(line)]
+
+
+def _drop_chance_finds(lines: list[Line]) -> list[Line]:
+    """The lines, unless there are so few letters, and no word among them, that a drawing or a face may look like it."""
+    if sum(len(line.text) for line in lines) > _FEW_CHARACTERS or any(_WORD.search(line.text) for line in lines):
+        return lines
+    return [line for line in lines if len(line.text) > 1 and line.confidence >= _LEAST_CONFIDENCE_IF_FEW]
 
 
 def _is_legible(line: Line) -> bool:

@@ -1,11 +1,11 @@
 """Whether the text layer of a page says what the page shows.
 
 A font may lack the table that tells which letters its glyphs are, or have a wrong one; then the layer is made of
-glyph numbers. Three signs give that away, none of which depends on a language: characters that stand for nothing,
-Latin letters that follow each other as in no language, and letters that nearly all have accents (Cyrillic or Thai in
-a font of old). By them, one page in five hundred of a library of TeX manuals is held for rubbish without being it;
-most of those are lists of made-up names. The shares of letters, vowels and punctuation were tried and dropped: by them,
-formulas, code and tables look like rubbish too.
+glyph numbers. Four signs give that away, none of which depends on a language: characters that stand for nothing,
+Latin letters that follow each other as in no language, letters that nearly all have accents (Cyrillic or Thai in
+a font of old), and letters whose two bytes are swapped, which look like Chinese. By them, one page in five hundred of
+a library of TeX manuals is held for rubbish without being it; most of those are lists of made-up names. The shares of
+letters, vowels and punctuation were tried and dropped: by them, formulas, code and tables look like rubbish too.
 
 The layer that a scanner has left is held to more: its page can be read anew, and mostly better.
 """
@@ -25,6 +25,10 @@ _MEANINGLESS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ue000-\uf8ff\ufffd\U000
 _MUCH_MEANINGLESS = 0.2
 # More than a font has that lacks only its ligatures and dashes; a sign if the letters are odd as well.
 _SOME_MEANINGLESS = 0.03
+
+# "M" as U+4D00. Of all characters that there are, one in 256 is so.
+_SWAPPED = re.compile(f"[{''.join(chr(code << 8) for code in range(0x20, 0x7F))}]")
+_MANY_SWAPPED = 0.5
 
 _LETTER = re.compile(r"[^\W\d_]")
 _ACCENTED = re.compile("[\u00c0-\u02af]")
@@ -88,6 +92,8 @@ def is_legible(layer: str) -> bool:
     visible = count_visible(sample)
     if visible < _FEWEST_CHARACTERS:
         return True
+    if len(_SWAPPED.findall(sample)) > _MANY_SWAPPED * visible:
+        return False
     # A page in another script is judged by its Latin names and code only if there is another sign.
     least = 0 if meaningless > _SOME_MEANINGLESS * visible else _MOSTLY_LATIN * visible
     return meaningless < _MUCH_MEANINGLESS * visible and not _has_odd_words(sample.lower(), least)

@@ -19,7 +19,7 @@ from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.extracted import Extracted, Parts, Picture
 from kb.engine.ingestion.extraction.readers.pdf.annotations import read_annotations
 from kb.engine.ingestion.extraction.readers.pdf.bookmarks import Bookmarks, read_bookmarks
-from kb.engine.ingestion.extraction.readers.pdf.legibility import is_legible
+from kb.engine.ingestion.extraction.readers.pdf.legibility import is_legible, is_noise
 from kb.engine.ingestion.extraction.readers.pdf.scans import PicturesOfText, is_picture
 from kb.engine.ingestion.extraction.readers.pdf.surface import find_pictures
 from kb.engine.ingestion.extraction.readers.pdf.text import lay_out
@@ -115,7 +115,7 @@ class _Pages:
 
     def _as_picture(self, page: pdfium.PdfPage, layer: str, index: int) -> list[Section | Picture]:
         """What was written on it afterwards stands behind it."""
-        text = lay_out(layer) if is_legible(layer) else ""
+        text = lay_out(layer) if is_legible(layer) and not is_noise(layer) else ""
         picture = replace(self._picture(f"page {index + 1}", index), is_page=True, text=text)
         return [picture, *self._bookmarks.cut(index, read_annotations(page))]
 

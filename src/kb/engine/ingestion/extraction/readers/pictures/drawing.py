@@ -30,6 +30,8 @@ _NUMBER = re.compile(
     r"\s*([+-]?(?:\d{1,9}\.?\d{0,9}|\.\d{1,9})(?:e[+-]?\d)?)(?:px|pt|mm|cm|in|pc|q)?\s*", re.IGNORECASE
 )
 _BITMAP = re.compile(r"\s*data:image/(?:png|jpe?g|gif|webp);base64,", re.IGNORECASE)
+# An element without its filter is drawn as it is, and one whose filter is missing not at all.
+_FILTER_IN_STYLE = re.compile(r"\bfilter\s*:[^;}]*", re.IGNORECASE)
 
 
 def open_pictures(path: Path) -> Callable[[str], Image.Image]:
@@ -41,6 +43,7 @@ def _load(path: Path, _name: str) -> Image.Image:
     root = parse_xml(path.read_bytes())
     etree.strip_tags(root, etree.Entity)
     _drop_foreign_pictures(root)
+    _drop_filters(root)
     _fit(root)
     try:
         drawn = resvg_py.svg_to_bytes(
@@ -58,6 +61,18 @@ def _drop_foreign_pictures(root: etree._Element) -> None:
                 is_link = key.rpartition("}")[2] == "href"
                 if is_link and not (value.startswith("#") or _is_sane_bitmap(value)):
                     del element.attrib[key]
+
+
+def _drop_filters(root: etree._Element) -> None:
+    """A filter tells no words, and may take minutes."""
+    for element in root.iter():
+        if local_name(element) == "style" and element.text:
+            element.text = _FILTER_IN_STYLE.sub("", element.text)
+        for key, value in list(attributes(element)):
+            if key == "filter":
+                del element.attrib[key]
+            elif key == "style":
+                element.attrib[key] = _FILTER_IN_STYLE.sub("", value)
 
 
 def _is_sane_bitmap(link: str) -> bool:

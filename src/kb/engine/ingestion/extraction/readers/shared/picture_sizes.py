@@ -17,8 +17,8 @@ def reaches(size: Size, least: Size) -> bool:
 
 
 def is_large_picture(content: bytes, least: Size) -> bool:
-    """Whether it is a picture of so many pixels at least, in a format that can be read. One that is too large is one, too: that
-    it is not read is to be told."""
+    """Whether it is a picture of so many pixels at least, in a format that can be read. One that is too large is one,
+    too: that it is not read is to be told."""
     # Only documents with pictures pay for it.
     from kb.engine.ingestion.extraction.readers.shared.pixels import open_picture
 
