@@ -2,8 +2,8 @@
 
 A process reads picture after picture, so that the models are loaded once, and is replaced after some: what the models
 take of memory grows. One that dies, or says nothing for too long, is replaced too; a picture that kills twice, or takes
-too long, is left out. They
-run at the lowest priority: all that somebody waits for comes first, and an idle machine works with all it has.
+too long, is left out. They run at the lowest priority: all that somebody waits for comes first, and an idle machine
+works with all it has.
 """
 
 import os
