@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
+from schemathesis.specs.openapi.checks import negative_data_rejection
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 from tests.api.calls import OPEN, V1
@@ -44,7 +45,9 @@ def app(embedder: Embedder) -> Iterator[ASGIApp]:
 @settings(max_examples=20, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 def test_e3_every_operation_is_what_the_description_says(case: Any, app: ASGIApp) -> None:
     if not is_given_up(case):
-        case.call_and_validate(app=app, headers={"Authorization": f"Bearer {KEY}"})
+        # The fields of a form are texts, whatever they were meant to be.
+        excluded = [negative_data_rejection] if case.media_type == "multipart/form-data" else []
+        case.call_and_validate(app=app, headers={"Authorization": f"Bearer {KEY}"}, excluded_checks=excluded)
 
 
 def is_given_up(case: Any) -> bool:
