@@ -76,10 +76,12 @@ class Pipeline:
         findings = extraction.findings
         found = {**head.metadata, **findings.describe(), **describe_unread(extraction)}
         was_recognised = findings.has_pages and head.processing_method == "text_extraction"
+        if was_recognised and force_ocr:
+            found[OCR_FORCED] = True
         document = replace(
             document,
             title=title,
-            metadata={**found, **document.metadata},
+            metadata={**found, **submission.metadata},
             processing_method="ocr" if was_recognised else head.processing_method,
         )
         return document, text
