@@ -1,9 +1,11 @@
 """Files of all formats, from the upload to what can be found and read of them."""
 
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from starlette.testclient import TestClient
 from tests.api.calls import V1, Json, assert_problem
 from tests.pdf_files import make_text_pdf
@@ -104,6 +106,16 @@ def test_i5_a_blank_pdf_has_no_text(submit: Submit) -> None:
     job = submit(make_text_pdf(["", ""]), "blank.pdf")
 
     assert job["error"]["code"] == "no_text_found"
+
+
+def test_i3_a_scan_on_which_nothing_is_legible_has_no_text(submit: Submit) -> None:
+    scan = BytesIO()
+    Image.effect_noise((600, 400), 20).save(scan, "PDF")
+
+    job = submit(scan.getvalue(), "grain.pdf")
+
+    assert (job["status"], job["error"]["code"]) == ("failed", "no_text_found")
+    assert "scan it anew" in job["error"]["message"]
 
 
 @pytest.mark.parametrize(

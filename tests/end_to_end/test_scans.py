@@ -5,11 +5,10 @@ import contextlib
 from pathlib import Path
 
 import psutil
-from PIL import Image, ImageDraw, ImageFont
 from tests.engine_program import EngineProgram
 from tests.faults.amounts import amount
 from tests.following import find_page, find_readers, follow_job, newest_event, wait_until_no_reader_is_left
-from tests.reading import SAMPLES
+from tests.scanned_pages import write_scan
 
 from kb.client import EngineClient, Json
 from kb.engine.ingestion.extraction.recognition import MAX_PROCESSES, PICTURES_PER_PROCESS
@@ -17,23 +16,17 @@ from kb.engine.ingestion.extraction.recognition import MAX_PROCESSES, PICTURES_P
 CANCELLED_AT_PAGE = 4
 
 
-def write_scan(path: Path, page_count: int, *, lines_a_page: int) -> Path:
-    font = ImageFont.truetype(SAMPLES / "fonts" / "DejaVuSerif.ttf", 28)
-    pages = []
-    for number in range(1, page_count + 1):
-        page = Image.new("L", (900, 60 + 50 * lines_a_page), 255)
-        for line in range(lines_a_page):
-            sentence = f"Page {number} tells in line {line + 1} of curlew nest {number * 100 + line}."
-            ImageDraw.Draw(page).text((40, 30 + 50 * line), sentence, font=font, fill=20)
-        pages.append(page)
-    pages[0].save(path, save_all=True, append_images=pages[1:])
-    return path
+def tell_of_nests(page_count: int, *, lines_a_page: int) -> list[list[str]]:
+    return [
+        [f"Page {page} tells in line {line + 1} of curlew nest {page * 100 + line}." for line in range(lines_a_page)]
+        for page in range(1, page_count + 1)
+    ]
 
 
 def test_i3_a_scanned_pdf_is_read_straight_after_install_and_says_how_well(
     running_engine: EngineProgram, tmp_path: Path
 ) -> None:
-    path = write_scan(tmp_path / "nests.pdf", page_count=5, lines_a_page=4)
+    path = write_scan(tmp_path / "nests.pdf", tell_of_nests(5, lines_a_page=4))
 
     async def run() -> tuple[list[Json], Json, Json]:
         async with asyncio.timeout(120), EngineClient(running_engine.url) as client:
@@ -56,7 +49,7 @@ def test_i3_a_scanned_pdf_is_read_straight_after_install_and_says_how_well(
 
 
 def test_i4_a_scan_is_cancelled_in_the_middle_of_a_page(running_engine: EngineProgram, tmp_path: Path) -> None:
-    path = write_scan(tmp_path / "many-nests.pdf", page_count=30, lines_a_page=12)
+    path = write_scan(tmp_path / "many-nests.pdf", tell_of_nests(30, lines_a_page=12))
 
     async def run() -> tuple[list[Json], Json]:
         async with asyncio.timeout(120), EngineClient(running_engine.url) as client:
@@ -78,7 +71,7 @@ def test_i5_a_long_scan_takes_no_more_processes_and_memory_than_a_short_one(
     running_engine: EngineProgram, tmp_path: Path
 ) -> None:
     page_count = amount(selection=50, full=200)
-    path = write_scan(tmp_path / "long.pdf", page_count, lines_a_page=1)
+    path = write_scan(tmp_path / "long.pdf", tell_of_nests(page_count, lines_a_page=1))
     at_once, seen, largest = 0, set[int](), 0
 
     async def run() -> tuple[Json, Json]:

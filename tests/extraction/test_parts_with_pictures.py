@@ -4,24 +4,19 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image
 from PIL.TiffImagePlugin import STRIPBYTECOUNTS, STRIPOFFSETS, TiffImageFile
 from tests.pdf_files import make_text_pdf
 from tests.reading import SAMPLES, read_file
+from tests.scanned_pages import write_scan
 
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.reader_process import Limits
 
 
-def write_scan(path: Path, words: list[str], *, damaged: set[int]) -> Path:
+def write_damaged_scan(path: Path, words: list[str], *, damaged: set[int]) -> Path:
     """A word a page; of some pages, counted from 1, the pixels are damaged."""
-    font = ImageFont.truetype(SAMPLES / "fonts" / "DejaVuSans.ttf", 32)
-    pages = []
-    for word in words:
-        page = Image.new("L", (220, 80), 255)
-        ImageDraw.Draw(page).text((30, 20), word, font=font, fill=0)
-        pages.append(page)
-    pages[0].save(path, save_all=True, append_images=pages[1:], compression="tiff_deflate")
+    write_scan(path, [[word] for word in words], compression="tiff_deflate")
     content = bytearray(path.read_bytes())
     with Image.open(path) as scan:
         assert isinstance(scan, TiffImageFile)
@@ -35,7 +30,7 @@ def write_scan(path: Path, words: list[str], *, damaged: set[int]) -> Path:
 
 def test_pages_whose_pictures_are_damaged_are_named_in_their_order(tmp_path: Path) -> None:
     """I5"""
-    path = write_scan(tmp_path / "scan.tiff", ["heron", "otter", "walrus", "badger", "magpie"], damaged={2, 4})
+    path = write_damaged_scan(tmp_path / "scan.tiff", ["heron", "otter", "walrus", "badger", "magpie"], damaged={2, 4})
 
     document = read_file(path)
 
@@ -46,7 +41,7 @@ def test_pages_whose_pictures_are_damaged_are_named_in_their_order(tmp_path: Pat
 
 def test_a_scan_of_which_most_is_damaged_fails(tmp_path: Path) -> None:
     """I5"""
-    path = write_scan(tmp_path / "scan.tiff", ["heron", "otter", "walrus"], damaged={1, 3})
+    path = write_damaged_scan(tmp_path / "scan.tiff", ["heron", "otter", "walrus"], damaged={1, 3})
 
     with pytest.raises(Unreadable) as refused:
         read_file(path)

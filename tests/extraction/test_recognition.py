@@ -8,8 +8,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from PIL import Image, ImageDraw, ImageFont
-from tests.reading import SAMPLES, is_reader
+from tests.reading import is_reader
+from tests.scanned_pages import write_scan
 
 from kb.engine.errors import Unavailable, Unreadable
 from kb.engine.ingestion.extraction.extracted import Picture
@@ -42,16 +42,7 @@ def no_reader_is_left() -> Iterator[None]:
 
 @pytest.fixture
 def scan(tmp_path: Path) -> Path:
-    """A word a page."""
-    font = ImageFont.truetype(SAMPLES / "fonts" / "DejaVuSans.ttf", 32)
-    pages = []
-    for word in WORDS:
-        page = Image.new("L", (220, 80), 255)
-        ImageDraw.Draw(page).text((30, 20), word, font=font, fill=0)
-        pages.append(page)
-    path = tmp_path / "scan.tiff"
-    pages[0].save(path, save_all=True, append_images=pages[1:])
-    return path
+    return write_scan(tmp_path / "scan.tiff", [[word] for word in WORDS])
 
 
 @pytest.fixture
