@@ -1,5 +1,6 @@
 """Boxes that run across a gutter are cut there, and no others."""
 
+from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
@@ -63,6 +64,15 @@ def test_lines_that_were_told_apart_are_witnesses_too() -> None:
     joined = page.put(5, *words(100, 3), *words(260, 3))
 
     assert len(split_at_gutters([*apart, joined], page.grey)) == 12
+
+
+def test_how_much_room_the_detector_leaves_before_a_line_does_not_matter() -> None:
+    page = Page()
+    apart = [page.put(row, *words(start, 3)) for row in range(5) for start in (100, 260)]
+    roomy = [replace(box, left=box.left - 8) for box in apart]
+    joined = page.put(5, *words(100, 3), *words(260, 3))
+
+    assert len(split_at_gutters([*roomy, joined], page.grey)) == 12
 
 
 def test_the_spaces_of_a_justified_line_are_not_gutters() -> None:

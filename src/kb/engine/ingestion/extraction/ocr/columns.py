@@ -36,6 +36,8 @@ _RULE = 0.9
 @dataclass(frozen=True)
 class _Print:
     box: Box
+    start: float
+    """Where its first letter is: the detector leaves more or less room before it."""
     blanks: list[tuple[float, float]]
     """From the left, those that are wide enough for a gutter."""
 
@@ -46,7 +48,7 @@ class _Print:
 
 def split_at_gutters(boxes: Sequence[Box], grey: np.ndarray) -> list[Box]:
     """The same boxes, but those in pieces that have a gutter in them. No ink is lost."""
-    prints = sorted((_Print(box, list(_find_blanks(box, grey))) for box in boxes), key=lambda one: one.middle)
+    prints = sorted((_look_at(box, grey) for box in boxes), key=lambda one: one.middle)
     middles = [one.middle for one in prints]
     return [piece for place, one in enumerate(prints) for piece in _split(one, _find_near(place, prints, middles))]
 
@@ -71,7 +73,7 @@ def _split(one: _Print, near: list[_Print]) -> Iterator[Box]:
 def _is_gutter(start: float, end: float, reach: float, near: list[_Print]) -> bool:
     witnesses = objections = 0
     for other in near:
-        begins = [other.box.left, *(blank_end for _, blank_end in other.blanks)]
+        begins = [other.start, *(blank_end for _, blank_end in other.blanks)]
         if any(abs(begin - end) < reach for begin in begins):
             witnesses += 1
         elif other.box.left < start and other.box.right > end:
@@ -79,13 +81,14 @@ def _is_gutter(start: float, end: float, reach: float, near: list[_Print]) -> bo
     return witnesses >= _FEWEST_WITNESSES and objections <= _OBJECTIONS * witnesses
 
 
-def _find_blanks(box: Box, grey: np.ndarray) -> Iterator[tuple[float, float]]:
+def _look_at(box: Box, grey: np.ndarray) -> _Print:
     first_column = max(0, int(box.left))
     dots = grey[max(0, int(box.top)) : max(0, int(box.bottom)), first_column : max(0, int(box.right))]
     if dots.size == 0:
-        return
+        return _Print(box, box.left, [])
     contrast = np.abs(dots.astype(np.int16) - np.int16(np.median(dots)))
     share = (contrast > _INK_CONTRAST * np.percentile(contrast, 99)).mean(axis=0)
-    inked = np.flatnonzero((share > _DIRT) & (share < _RULE))
-    for before in np.flatnonzero(np.diff(inked) > _NARROW_BLANK * box.height):
-        yield float(first_column + inked[before] + 1), float(first_column + inked[before + 1])
+    inked = first_column + np.flatnonzero((share > _DIRT) & (share < _RULE))
+    ends = np.flatnonzero(np.diff(inked) > _NARROW_BLANK * box.height)
+    blanks = [(float(inked[end] + 1), float(inked[end + 1])) for end in ends]
+    return _Print(box, float(inked[0]) if inked.size else box.left, blanks)
