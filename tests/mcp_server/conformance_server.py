@@ -30,7 +30,7 @@ from mcp.types import (
 )
 from starlette.routing import Route, Router, WebSocketRoute
 
-from kb.client import Json
+from kb.client import EngineClient, Json
 from kb.listening import Access, listen, url_of
 from kb.mcp.announcements import Announcements
 from kb.mcp.app import PATH
@@ -38,12 +38,15 @@ from kb.mcp.exchange import Exchange
 from kb.mcp.guard import Guard
 from kb.mcp.http import HttpEndpoint
 from kb.mcp.server import Context, KnowledgeServer, build_server
-from kb.mcp.tools import Caller
+from kb.mcp.tools import Caller, ReportProgress
 from kb.mcp.tools import Tool as KbTool
 from kb.mcp.toolsets.kb import KB_TOOLS
+from kb.mcp.watching import WatchedEngine
 from kb.mcp.websocket import WebSocketEndpoint
 from kb.settings import LOOPBACK_NAMES
 
+# Nobody listens there.
+NO_ENGINE = "http://127.0.0.1:9"
 # The smallest there are: one pixel, and a sound of no length.
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 WAV = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA="
@@ -175,13 +178,15 @@ def handler_of(server: KnowledgeServer, method: str) -> Callable[[Context, objec
     return entry.handler
 
 
-async def call_without_engine(tool: KbTool, arguments: Json, caller: Caller) -> Json:
+async def call_without_engine(tool: KbTool, arguments: Json, caller: Caller, report: ReportProgress | None) -> Json:
     return {"content": [{"type": "text", "text": "There is no engine here."}], "isError": True}
 
 
 async def serve() -> None:
     announcements = Announcements()
-    server = build_server(KB_TOOLS, call_without_engine, announcements.listen)
+    server = build_server(
+        KB_TOOLS, WatchedEngine(EngineClient(NO_ENGINE), NO_ENGINE), call_without_engine, announcements.listen
+    )
     add_fixtures(server, announcements)
     exchange = Exchange(server)
     http = HttpEndpoint(server, exchange, announcements)

@@ -23,6 +23,7 @@ from tests.mcp_server.fixtures_processes import running_proxy as running_proxy
 from tests.mcp_server.staging import encoded
 
 from kb.client import EngineClient, Json
+from kb.mcp.file_roots import FileRoots
 from kb.mcp.tools import Call, Tool
 from kb.mcp.toolsets.collections import collection_tools
 from kb.mcp.toolsets.kb import KB_TOOLS
@@ -60,7 +61,7 @@ async def call(engine: EngineClient, tmp_path: Path) -> AsyncIterator[Call]:
         def do_later(work: Coroutine[Any, Any, None]) -> None:
             tasks.create_task(work)
 
-        yield Call(engine, uploads, "agent", do_later)
+        yield Call(engine, uploads, FileRoots((tmp_path,)), "agent", do_later)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ OPEN_TO_ALL = Access("", "", ("localhost",), ())
 
 
 def options(engine_url: str) -> McpOptions:
-    return McpOptions(engine_url, "", ("kb",), ("documents",), 600, OPEN_TO_ALL)
+    return McpOptions(engine_url, "", ("kb",), ("documents",), 600, (), OPEN_TO_ALL)
 
 
 def tool_that(run: Any) -> Tool:

@@ -23,9 +23,11 @@ from tests.mcp_server.recording import PretendedEngine
 
 from kb.client import EngineClient
 from kb.mcp.calling import ToolCalls
+from kb.mcp.file_roots import FileRoots
 from kb.mcp.tools import Caller
 from kb.mcp.toolsets.kb import KB_TOOLS
 from kb.mcp.uploads import open_uploads
+from kb.mcp.watching import WatchedEngine
 
 CALLS: dict[str, Json] = {
     "kb_search": {"query": "x"},
@@ -161,7 +163,7 @@ async def test_an_engine_that_hangs_is_given_up(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         async with EngineClient(url, timeout=0.5) as engine, open_uploads(tmp_path, timedelta(minutes=1)) as uploads:
-            calls = ToolCalls(engine, url, uploads, _leave_nothing_for_later)
+            calls = ToolCalls(WatchedEngine(engine, url), uploads, FileRoots(()), _leave_nothing_for_later)
             result = await calls.call(search, {"query": "x"}, Caller("agent", can_write=True))
 
     assert result["isError"]

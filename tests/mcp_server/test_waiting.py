@@ -15,9 +15,11 @@ from websockets.sync.client import connect
 
 from kb.client import EngineClient
 from kb.mcp.calling import ToolCalls
+from kb.mcp.file_roots import FileRoots
 from kb.mcp.tools import Caller
 from kb.mcp.toolsets.kb import KB_TOOLS
 from kb.mcp.uploads import open_uploads
+from kb.mcp.watching import WatchedEngine
 from kb.mcp.websocket import MOST_UNDER_WAY
 
 WAIT_SECONDS = 20
@@ -148,7 +150,8 @@ def test_calls_that_wait_for_the_same_silent_engine_are_told_of_it_together(
         with socket.create_server(("127.0.0.1", 0)) as silent:
             url = f"http://127.0.0.1:{silent.getsockname()[1]}"
             async with EngineClient(url, timeout=0.5) as engine, open_uploads(tmp_path / "u", timedelta(1)) as uploads:
-                tools = ToolCalls(engine, url, uploads, lambda coroutine: coroutine.close())
+                watched = WatchedEngine(engine, url)
+                tools = ToolCalls(watched, uploads, FileRoots(()), lambda coroutine: coroutine.close())
                 writer = Caller("writer", can_write=True)
                 return await asyncio.gather(*(tools.call(KB_TOOLS[-1], {}, writer) for _ in range(calls)))
 

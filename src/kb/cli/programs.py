@@ -190,6 +190,7 @@ def _mcp_options(settings: "McpSettings", engine_url: str) -> "McpOptions":
         toolsets=settings.mcp_toolsets,
         collections=settings.mcp_collections,
         upload_ttl_seconds=settings.mcp_upload_ttl_seconds,
+        file_roots=settings.mcp_file_roots,
         access=access,
         log_format=settings.log_format,
     )

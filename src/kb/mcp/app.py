@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -19,14 +20,17 @@ from kb.logs import LogFormat
 from kb.mcp.announcements import Announcements
 from kb.mcp.calling import ToolCalls
 from kb.mcp.exchange import Exchange
+from kb.mcp.file_roots import FileRoots
 from kb.mcp.guard import HEALTH_PATH, Guard
 from kb.mcp.http import HttpEndpoint, refuse
 from kb.mcp.server import NAME, build_server
 from kb.mcp.tools import Tool
 from kb.mcp.toolsets.collections import collection_tools
 from kb.mcp.toolsets.kb import KB_TOOLS
+from kb.mcp.toolsets.knowledge.tools import KNOWLEDGE_TOOLS
 from kb.mcp.upload_folder import default_parent
 from kb.mcp.uploads import open_uploads
+from kb.mcp.watching import WatchedEngine
 from kb.mcp.websocket import WebSocketEndpoint
 from kb.version import VERSION
 
@@ -44,6 +48,7 @@ class McpOptions:
     toolsets: tuple[str, ...]
     collections: tuple[str, ...]
     upload_ttl_seconds: int
+    file_roots: tuple[Path, ...]
     access: Access
     log_format: LogFormat = "text"
 
@@ -65,10 +70,14 @@ async def open_app(options: McpOptions) -> AsyncIterator[App]:
     toolsets = choose_toolsets(options.toolsets, options.collections)
     everything = tuple(tool for tools in toolsets.values() for tool in tools)
     async with AsyncExitStack() as opened:
-        calls = await opened.enter_async_context(_open_calls(options))
+        client = await opened.enter_async_context(
+            EngineClient(options.engine_url, options.engine_key, timeout=ENGINE_ANSWERS_WITHIN_SECONDS)
+        )
+        engine = WatchedEngine(client, options.engine_url)
+        calls = await opened.enter_async_context(_open_calls(options, engine))
         routes: list[Route | WebSocketRoute] = [Route(HEALTH_PATH, _tell_health)]
         for path, tools in {PATH: everything, **{f"{PATH}/{name}": tools for name, tools in toolsets.items()}}.items():
-            server = build_server(tools, calls.call, announcements.listen)
+            server = build_server(tools, engine, calls.call, announcements.listen)
             exchange = Exchange(server)
             http = HttpEndpoint(server, exchange, announcements)
             await opened.enter_async_context(http.running())
@@ -78,18 +87,14 @@ async def open_app(options: McpOptions) -> AsyncIterator[App]:
 
 
 def choose_toolsets(names: tuple[str, ...], collections: tuple[str, ...]) -> Mapping[str, tuple[Tool, ...]]:
-    known = {"kb": KB_TOOLS, "kb-collections": collection_tools(collections)}
+    known = {"kb": KB_TOOLS, "kb-collections": collection_tools(collections), "knowledge": KNOWLEDGE_TOOLS}
     return {name: known[name] for name in names}
 
 
 @asynccontextmanager
-async def _open_calls(options: McpOptions) -> AsyncIterator[ToolCalls]:
+async def _open_calls(options: McpOptions, engine: WatchedEngine) -> AsyncIterator[ToolCalls]:
     ttl = timedelta(seconds=options.upload_ttl_seconds)
-    async with (
-        EngineClient(options.engine_url, options.engine_key, timeout=ENGINE_ANSWERS_WITHIN_SECONDS) as engine,
-        open_uploads(default_parent(), ttl) as uploads,
-        anyio.create_task_group() as group,
-    ):
+    async with open_uploads(default_parent(), ttl) as uploads, anyio.create_task_group() as group:
 
         def later(coroutine: Coroutine[Any, Any, None]) -> None:
             async def run() -> None:
@@ -101,7 +106,7 @@ async def _open_calls(options: McpOptions) -> AsyncIterator[ToolCalls]:
 
             group.start_soon(run)
 
-        yield ToolCalls(engine, options.engine_url, uploads, later)
+        yield ToolCalls(engine, uploads, FileRoots(options.file_roots), later)
         group.cancel_scope.cancel()
 
 

@@ -16,7 +16,7 @@ LONGEST_NAME = 100
 def find_fault(tool: Tool, arguments: Json) -> ToolError | None:
     """What is wrong with the arguments, in words; their values are not repeated: they may be a megabyte."""
     missing = [name for name in tool.required if name not in arguments]
-    if missing:
+    if missing and not tool.judges_values:
         named = ", ".join(f"'{name}'" for name in missing)
         return ToolError(
             "missing_required_parameter",

@@ -32,6 +32,9 @@ ERROR_TYPES = {
     -32022: "unsupported_protocol_version",
 }
 
+# What a tool would answer, where it is a method of the protocol that fails.
+ERROR_CODES = {"task_not_found": INVALID_PARAMS, "resource_not_found": INVALID_PARAMS, "invalid_cursor": INVALID_PARAMS}
+
 # What the model can do next, where the engine cannot know that it speaks to one.
 _ADVICE = {
     "document_not_found": "kb_search finds the ids of documents.",

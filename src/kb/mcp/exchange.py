@@ -74,6 +74,13 @@ def is_modern(params: Mapping[str, Any] | None) -> bool:
     return VERSION_KEY in _meta_of(params)
 
 
+def _without_progress(params: dict[str, Any] | None) -> dict[str, Any] | None:
+    """For a client that cannot be told of any: no tool may take its time because somebody seems to listen."""
+    if params is None or "progressToken" not in _meta_of(params):
+        return params
+    return {**params, "_meta": {name: value for name, value in _meta_of(params).items() if name != "progressToken"}}
+
+
 def _meta_of(params: Mapping[str, Any] | None) -> Mapping[str, Any]:
     meta = (params or {}).get("_meta")
     return meta if isinstance(meta, dict) else {}
@@ -137,9 +144,10 @@ class Exchange:
             progress_token=progress_token_of(request),
             send=notify,
         )
+        params = request.params if notify else _without_progress(request.params)
         try:
             result = await serve_one(
-                self._server, context, request.method, request.params, connection=connection, lifespan_state=None
+                self._server, context, request.method, params, connection=connection, lifespan_state=None
             )
         except MCPError as error:
             return _error(request.id, error.error.code, error.error.message, error.error.data)

@@ -17,8 +17,13 @@ from mcp.types import (
     GetPromptRequestParams,
     GetPromptResult,
     ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    RequestParams,
     ServerCapabilities,
     ToolAnnotations,
 )
@@ -27,10 +32,12 @@ from pydantic import ValidationError
 from starlette.requests import HTTPConnection
 
 from kb.client import Json
+from kb.mcp import resources, tasks
 from kb.mcp.arguments import LONGEST_NAME
-from kb.mcp.errors import error_data
+from kb.mcp.errors import ERROR_CODES, SERVER_ERROR, ToolError, error_data
 from kb.mcp.prompts import PROMPTS, render_prompt
-from kb.mcp.tools import Caller, Effect, Tool
+from kb.mcp.tools import Caller, Effect, ReportProgress, Tool
+from kb.mcp.watching import WatchedEngine
 from kb.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -47,7 +54,7 @@ LISTS_STAY_FRESH_MS = 60_000
 Context: TypeAlias = ServerRequestContext[Any, Any]  # Any: the SDK's types for a lifespan and a request
 
 
-CallTool: TypeAlias = Callable[[Tool, Json, Caller], Awaitable[Json]]
+CallTool: TypeAlias = Callable[[Tool, Json, Caller, ReportProgress | None], Awaitable[Json]]
 
 
 class KnowledgeServer(Server[None]):
@@ -62,19 +69,26 @@ class KnowledgeServer(Server[None]):
         return capabilities
 
 
-def build_server(tools: Sequence[Tool], call_tool: CallTool, listen: ListenHandler) -> KnowledgeServer:
+class CancelTaskParams(RequestParams):
+    task_id: str
+
+
+def build_server(
+    tools: Sequence[Tool], engine: WatchedEngine, call_tool: CallTool, listen: ListenHandler
+) -> KnowledgeServer:
     by_name = {tool.name: tool for tool in tools}
-    listed = ListToolsResult(tools=[_describe(tool) for tool in tools])
+    described = [(tool.effect, _describe(tool)) for tool in tools]
 
     async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-        return listed
+        # Those that would change something can still be called, and are told what the engine says of it.
+        return ListToolsResult(tools=[tool for effect, tool in described if engine.can_write or effect is Effect.READS])
 
     async def call(context: Context, params: CallToolRequestParams) -> HandlerResult:
         tool = by_name.get(params.name)
         if tool is None:
             name = params.name[:LONGEST_NAME]
             raise MCPError(INVALID_PARAMS, f"There is no tool {name!r}.", {"error_type": "unknown_tool", "tool": name})
-        result = await call_tool(tool, params.arguments or {}, caller_of(context))
+        result = await call_tool(tool, params.arguments or {}, caller_of(context), _progress_of(context))
         # Demanded by the newest protocol; the SDK leaves it out where an older one is spoken.
         return {**result, "resultType": "complete"}
 
@@ -99,9 +113,43 @@ def build_server(tools: Sequence[Tool], call_tool: CallTool, listen: ListenHandl
         on_subscriptions_listen=listen,
     )
     server.add_request_handler("tools/call", CallToolRequestParams, call)
+    _offer_resources(server, engine)
+    _offer_cancellation(server, engine)
     # In place of the SDK's own, which measures for a telemetry that we do not have.
     server.middleware[:] = [_name_errors]
     return server
+
+
+def _offer_resources(server: KnowledgeServer, engine: WatchedEngine) -> None:
+    async def list_resources(context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
+        async with engine.asked() as client:
+            return await resources.list_resources(client, params.cursor if params else None)
+
+    async def list_resource_templates(
+        context: Context, params: PaginatedRequestParams | None
+    ) -> ListResourceTemplatesResult:
+        return resources.list_templates()
+
+    async def read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        async with engine.asked() as client:
+            return await resources.read_resource(client, str(params.uri))
+
+    server.add_request_handler("resources/list", PaginatedRequestParams, list_resources)
+    server.add_request_handler("resources/templates/list", PaginatedRequestParams, list_resource_templates)
+    server.add_request_handler("resources/read", ReadResourceRequestParams, read_resource)
+
+
+def _offer_cancellation(server: KnowledgeServer, engine: WatchedEngine) -> None:
+    """Of tasks, by a method of our own; requests are cancelled by the transports."""
+
+    async def cancel_task(context: Context, params: CancelTaskParams) -> HandlerResult:
+        if not caller_of(context).can_write:
+            raise ToolError("forbidden", "This key can only read, and to cancel a task changes the knowledge base.")
+        async with engine.asked() as client:
+            job = await tasks.cancel_task(client, params.task_id)
+        return {"taskId": job["uuid"], "status": job["status"], "resultType": "complete"}
+
+    server.add_request_handler("tools/cancel", CancelTaskParams, cancel_task)
 
 
 def caller_of(context: Context) -> Caller:
@@ -110,6 +158,16 @@ def caller_of(context: Context) -> Caller:
     assert isinstance(connection, HTTPConnection)  # noqa: S101 - no transport of ours leaves it out
     caller: Caller = connection.scope["kb.caller"]
     return caller
+
+
+def _progress_of(context: Context) -> ReportProgress | None:
+    if context.meta is None or context.meta.get("progress_token") is None:
+        return None
+
+    async def report(done: float, message: str) -> None:
+        await context.session.report_progress(done, 1.0, message)
+
+    return report
 
 
 def _describe(tool: Tool) -> WireTool:
@@ -137,6 +195,9 @@ async def _name_errors(ctx: Context, call_next: CallNext) -> HandlerResult:
     except MCPError as error:
         wire = error.error
         raise MCPError(wire.code, wire.message, error_data(wire.code, wire.data)) from error
+    except ToolError as error:
+        code = ERROR_CODES.get(error.code, SERVER_ERROR)
+        raise MCPError(code, error.message, {**error.details, "error_type": error.code}) from error
     except ValidationError as error:
         faults = [".".join(str(part) for part in fault["loc"]) for fault in error.errors(include_input=False)]
         data = error_data(INVALID_PARAMS, {"details": {"parameters": faults}})

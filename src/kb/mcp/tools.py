@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from jsonschema import Draft202012Validator
 
 from kb.client import EngineClient, Json
+from kb.mcp.file_roots import FileRoots
 from kb.mcp.uploads import Uploads
 
 Schema: TypeAlias = dict[str, Any]  # Any: JSON Schema
@@ -34,16 +35,25 @@ class Caller:
     can_write: bool
 
 
+ReportProgress: TypeAlias = Callable[[float, str], Awaitable[None]]
+"""Tells the caller how far the call is, from 0 to 1 and in words. Each number must be larger than the one before."""
+
+
 @dataclass(frozen=True)
 class Call:
     """What a tool's function has at hand besides its arguments."""
 
     engine: EngineClient
     uploads: Uploads
+    files: FileRoots
     caller: str
     """The name of who calls: an upload belongs to the one who started it."""
     later: Callable[[Coroutine[Any, Any, None]], None]
     """Has the server finish this after the answer is given; what it raises is only logged."""
+    report_progress: ReportProgress | None = None
+    """None if the caller did not ask to be told."""
+    undoings: list[Callable[[], Coroutine[Any, Any, None]]] = field(default_factory=list)
+    """What the server does later should the caller cancel the call."""
 
 
 Run: TypeAlias = Callable[[Call, Json], Awaitable[Json]]
@@ -62,6 +72,8 @@ class Tool:
     answers: Properties = field(default_factory=dict)
     """The fields of an answer; none is promised, because an error is an answer too."""
     is_idempotent: bool = False
+    judges_values: bool = False
+    """Its function gets whatever values were given, and answers in its own words if they are wrong or missing."""
 
     @cached_property
     def input_schema(self) -> Schema:
@@ -78,6 +90,9 @@ class Tool:
 
     @cached_property
     def validator(self) -> Draft202012Validator:
+        if self.judges_values:
+            names_alone: Schema = dict.fromkeys(self.parameters, True)
+            return Draft202012Validator({**self.input_schema, "properties": names_alone, "required": []})
         return Draft202012Validator(self.input_schema)
 
 

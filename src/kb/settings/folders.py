@@ -24,6 +24,17 @@ def cache_dir(environ: Mapping[str, str] = os.environ) -> Path:
     return _own_folder(environ, "XDG_CACHE_HOME", ".cache")
 
 
+def default_file_roots() -> tuple[Path, ...]:
+    """The user's home and the working directory.
+
+    Where a service is started it may stand at the top of the disk, or in a hidden folder; nobody meant to show those.
+    """
+    home, working = Path.home(), Path.cwd()
+    is_shown = not any(part.startswith(".") for part in working.parts)
+    roots = (home, working) if is_shown else (home,)
+    return tuple(dict.fromkeys(root for root in roots if root != Path(root.anchor)))
+
+
 def _own_folder(environ: Mapping[str, str], variable: str, fallback: str) -> Path:
     # The XDG specification has a relative path ignored: it would depend on where the program was started.
     given = Path(environ.get(variable, ""))

@@ -1,6 +1,7 @@
 """The kinds of values that an option can have, each with the words in which it is explained."""
 
 import ipaddress
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,12 @@ def _split_list(value: object) -> object:
     if not isinstance(value, str):
         return value
     return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def _split_paths(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    return tuple(part.strip() for part in value.split(os.pathsep) if part.strip())
 
 
 def _check_host(host: str) -> str:
@@ -87,15 +94,21 @@ Model = Annotated[
 ]
 LogFormat = Annotated[Literal["text", "json"], Option("`text` or `json`")]
 Toolsets = Annotated[
-    tuple[Literal["kb", "kb-collections"], ...],
+    tuple[Literal["kb", "kb-collections", "knowledge"], ...],
     BeforeValidator(_split_list),
     AfterValidator(_check_toolsets),
-    Option("`kb` or `kb-collections`"),
+    Option("`kb` or `kb-collections` (not both), `knowledge`, separated by commas"),
 ]
 Collections = Annotated[
     tuple[str, ...],
     BeforeValidator(_split_list),
     AfterValidator(_check_collections),
     Option("names separated by commas, each of at most 100 characters and without a colon"),
+]
+Folders = Annotated[
+    tuple[Path, ...],
+    BeforeValidator(_split_paths),
+    AfterValidator(lambda folders: tuple(folder.expanduser().absolute() for folder in folders)),
+    Option("folders separated by the platform's path separator", default="your home and the working directory"),
 ]
 Seconds = Annotated[int, Field(ge=1), Option("a whole number, 1 or more")]

@@ -5,9 +5,11 @@ from typing import ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
+from kb.settings.folders import default_file_roots
 from kb.settings.options import (
     Collections,
     DataFolder,
+    Folders,
     Host,
     Key,
     LogFormat,
@@ -113,11 +115,16 @@ class McpSettings(ProgramSettings):
         description="The hosts whose web pages may call the MCP server (the Origin header); the address in "
         "`KB_MCP_HOST` is always one of them.",
     )
-    mcp_toolsets: Toolsets = Field(("kb",), description="The tools that agents are offered.")
+    mcp_toolsets: Toolsets = Field(("kb", "knowledge"), description="The tools that agents are offered.")
     mcp_collections: Collections = Field(
         ("documents", "memory", "workspace"),
         description="The collections that the toolset `kb-collections` knows. What is added without one goes to "
         "`documents`, or to the first if that is not among them.",
+    )
+    mcp_file_roots: Folders = Field(
+        default_factory=default_file_roots,
+        description="The folders of the MCP server's machine from which `knowledge-add` may read. Hidden files, and "
+        "those in hidden folders below them, are never read.",
     )
     mcp_upload_ttl_seconds: Seconds = Field(
         600, description="How long after its last chunk an upload that nobody finished is removed."

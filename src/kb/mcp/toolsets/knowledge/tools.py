@@ -1,0 +1,5 @@
+"""The toolset `knowledge`."""
+
+from kb.mcp.tools import Tool
+
+KNOWLEDGE_TOOLS: tuple[Tool, ...] = ()
