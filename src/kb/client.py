@@ -161,13 +161,19 @@ class EngineClient:
 
         Waits as long as the job takes: put it into `asyncio.timeout` if that is too long.
         """
+        async for job in self.watch_job(job_id):
+            if on_progress is not None:
+                on_progress(job)
+        return job
+
+    async def watch_job(self, job_id: Id) -> AsyncIterator[Json]:
+        """The job each time it is asked for, more and more seldom, until it is completed, failed or cancelled."""
         pause = FIRST_POLL_SECONDS
         while True:
             job = await self.get_job(job_id)
-            if on_progress is not None:
-                on_progress(job)
+            yield job
             if job["status"] in FINISHED:
-                return job
+                return
             await asyncio.sleep(min(pause, LONGEST_POLL_SECONDS))
             pause *= 1.5
 
