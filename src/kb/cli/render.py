@@ -272,6 +272,8 @@ def show_status(status: Json) -> None:
     console = _console()
     for name, fact in facts.items():
         console.print(Text.assemble((f"{name:<11}", "dim"), _line(fact)))
+    if status.get("access") == "read":
+        console.print(Text.assemble((f"{'access':<11}", "yellow"), "this key can only read"))
     for issue in health["issues"]:
         console.print(Text.assemble((f"{'issue':<11}", "yellow"), _line(issue)))
 

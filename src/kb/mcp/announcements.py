@@ -1,6 +1,7 @@
 """What the server says unasked: that its list of tools has changed. Each transport has its own way to hear it.
 
-Today the list is the same for as long as a server runs; clients are promised that they would hear of a change.
+It changes when the engine begins or ceases to let the server write. The list itself is not in the announcement:
+whoever hears it asks anew.
 """
 
 from collections.abc import Iterator
@@ -33,7 +34,9 @@ class Announcements:
         sending, receiving = anyio.create_memory_object_stream[Json](HELD_BACK)
 
         def deliver(event: ServerEvent) -> None:
-            if isinstance(event, ToolsListChanged) and sending.statistics().current_buffer_used < HELD_BACK:
+            if not isinstance(event, ToolsListChanged) or sending not in self._streams:
+                return
+            if sending.statistics().current_buffer_used < HELD_BACK:
                 sending.send_nowait({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
 
         unsubscribe = self._bus.subscribe(deliver)
@@ -47,5 +50,5 @@ class Announcements:
 
     def close(self) -> None:
         self.listen.close()
-        for stream in [*self._streams]:
-            stream.close()
+        while self._streams:
+            self._streams.pop().close()

@@ -30,7 +30,7 @@ from kb.mcp.toolsets.kb import KB_TOOLS
 from kb.mcp.toolsets.knowledge.tools import KNOWLEDGE_TOOLS
 from kb.mcp.upload_folder import default_parent
 from kb.mcp.uploads import open_uploads
-from kb.mcp.watching import WatchedEngine
+from kb.mcp.watching import LOOK_EVERY_SECONDS, WatchedEngine
 from kb.mcp.websocket import WebSocketEndpoint
 from kb.version import VERSION
 
@@ -51,6 +51,7 @@ class McpOptions:
     file_roots: tuple[Path, ...]
     access: Access
     log_format: LogFormat = "text"
+    look_every_seconds: float = LOOK_EVERY_SECONDS
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class App:
 async def open_app(options: McpOptions) -> AsyncIterator[App]:
     """The server's ASGI application and all that it needs; nothing of it is left when the block ends.
 
-    The engine need not be there: it is looked for at each call.
+    The engine need not be there: it is looked for at each call, and now and then for what it lets us do.
     """
     announcements = Announcements()
     toolsets = choose_toolsets(options.toolsets, options.collections)
@@ -83,7 +84,10 @@ async def open_app(options: McpOptions) -> AsyncIterator[App]:
             await opened.enter_async_context(http.running())
             routes += [Route(path, http), WebSocketRoute(path, WebSocketEndpoint(exchange, announcements).serve)]
         router = Router(routes, default=_refuse_path, redirect_slashes=False)
-        yield App(Guard(router, options.access), announcements, calls)
+        async with anyio.create_task_group() as watching:
+            watching.start_soon(engine.watch, announcements.tools_changed, options.look_every_seconds)
+            yield App(Guard(router, options.access), announcements, calls)
+            watching.cancel_scope.cancel()
 
 
 def choose_toolsets(names: tuple[str, ...], collections: tuple[str, ...]) -> Mapping[str, tuple[Tool, ...]]:

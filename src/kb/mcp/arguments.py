@@ -54,6 +54,8 @@ def _demand(fault: ValidationError) -> str:
             return f"must be one of: {', '.join(map(str, wanted))}"
         case "required":
             return f"needs {', '.join(name for name in wanted if name not in given)}"
+        case "pattern" if isinstance(fault.schema, dict) and fault.schema.get("format") == "uuid":
+            return "must be a UUID such as 123e4567-e89b-42d3-a456-426614174000"
         case keyword:
             return _DEMANDS.get(str(keyword), "is not what the tool's schema allows").format(wanted)
 

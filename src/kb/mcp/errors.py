@@ -103,6 +103,14 @@ def explain_engine_trouble(error: Exception, engine_url: str) -> ToolError:
 
 def _explain_answer(response: httpx.Response, engine_url: str) -> ToolError:
     problem = _read_problem(response)
+    if response.status_code == httpx.codes.FORBIDDEN and problem.get("access") == "read":
+        return ToolError(
+            "engine_refused",
+            f"The engine at {engine_url} lets this MCP server only read: its key is the engine's KB_API_KEY_READONLY. "
+            "To search and to read works. For all else, ask whoever runs it to give it the engine's KB_API_KEY.",
+            engine_url=engine_url,
+            access="read",
+        )
     if response.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
         # The agent's own key was right, or it would not have come so far.
         told = problem.get("detail", "")

@@ -4,8 +4,8 @@ It may be replaced at any time, by an older one or by one with other keys, and n
 """
 
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 
 import anyio
 import httpx
@@ -15,6 +15,8 @@ from kb.mcp.errors import EngineTrouble, explain_engine_trouble
 
 # Asking it at each call would double its requests.
 TRUST_SECONDS = 5.0
+# Keys change when somebody changes them; who has done so looks again after a moment.
+LOOK_EVERY_SECONDS = 15.0
 
 
 class WatchedEngine:
@@ -22,7 +24,8 @@ class WatchedEngine:
         self.client = client
         self.url = url
         self.can_write = True
-        """False while the engine lets us only read."""
+        """False while the engine lets us only read; true until it says so."""
+        self._in_doubt = anyio.Event()
         self._trust_until = 0.0
         self._looking = anyio.Lock()
         self._trouble: Exception | None = None
@@ -37,7 +40,27 @@ class WatchedEngine:
         except EngineTrouble as error:
             if not isinstance(error, httpx.HTTPStatusError):
                 self._trust_until = 0.0
-            raise explain_engine_trouble(error, self.url) from error
+            told = explain_engine_trouble(error, self.url)
+            if self.can_write and told.details.get("access") == "read":
+                self._in_doubt.set()
+            raise told from error
+
+    async def watch(self, on_change: Callable[[], Awaitable[None]], every_seconds: float) -> None:
+        """Keep `can_write` true to what the engine says, and call `on_change` whenever it changes. Never ends.
+
+        It looks at once when a call was refused. An engine that does not answer changes nothing.
+        """
+        while True:
+            could_write = self.can_write
+            # An answer of nothing but brackets is too deep for the parser.
+            with suppress(*EngineTrouble, RecursionError):
+                # An engine that does not tell is one from before it could.
+                self.can_write = (await self.client.get_status()).get("access") != "read"
+            if self.can_write != could_write:
+                await on_change()
+            with anyio.move_on_after(every_seconds):
+                await self._in_doubt.wait()
+            self._in_doubt = anyio.Event()
 
     async def _require_supported(self) -> None:
         if time.monotonic() < self._trust_until:

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, PlainSerializer
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
 from kb.engine.model import Action, AuditEntry, Document, DocumentDetail, Job, JobStatus, NoteRevision, Page
 from kb.engine.search.hybrid import Hit, SearchOutcome
@@ -294,6 +294,7 @@ class AuditLogAnswer(BaseModel):
 class StatusAnswer(BaseModel):
     version: str
     schema_version: int
+    access: Literal["read", "write"] = Field(description="What the key of this request allows.")
     model: Mapping[str, str | int | bool]
     device: str
     documents: Mapping[str, Any]

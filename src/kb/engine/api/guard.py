@@ -29,6 +29,8 @@ MAX_JSON_BYTES = 16 * 1024 * 1024
 # What the form around an uploaded file may add to it.
 MAX_FORM_BYTES = 2 * 1024 * 1024
 
+READING_KEY_NAME = "KB_API_KEY_READONLY"
+
 LENGTH = re.compile(r"[0-9]{1,18}")
 USABLE_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -111,14 +113,15 @@ class Guard:
             return Refusal("unauthorized", "This key is not the engine's KB_API_KEY.")
         if scope["method"] in READING_METHODS or scope["path"] in READING_POSTS:
             return None
-        return Refusal("forbidden", "This key can only read.")
+        # Told to programs too: the other refusals have the same code, and are mended elsewhere.
+        return Refusal("forbidden", "This key can only read.", {"access": "read"})
 
     def _name_of_key(self, headers: Headers) -> str:
         """Of a request that was let in."""
         if not self._access.api_key:
             return NO_KEY
         is_full = is_same_key(bearer_key(headers.getlist("authorization")), self._access.api_key)
-        return "KB_API_KEY" if is_full else "KB_API_KEY_READONLY"
+        return "KB_API_KEY" if is_full else READING_KEY_NAME
 
     def _check_size(self, scope: Scope, headers: Headers) -> Refusal | None:
         length = headers.get("content-length", "0")

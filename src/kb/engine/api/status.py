@@ -6,7 +6,9 @@ from typing import Any
 from fastapi import APIRouter
 
 from kb.engine.api.answers import StatusAnswer
+from kb.engine.api.guard import READING_KEY_NAME
 from kb.engine.api.parameters import EngineDep
+from kb.engine.caller import current_caller
 from kb.engine.errors import Unavailable
 from kb.engine.ingestion.indexing import chunk_tokens
 from kb.engine.model import Statistics
@@ -27,6 +29,7 @@ def get_status(engine: EngineDep) -> StatusAnswer:
     return StatusAnswer(
         version=VERSION,
         schema_version=statistics.schema_version,
+        access="read" if current_caller().key_name == READING_KEY_NAME else "write",
         model={
             "name": model.name,
             "dimension": model.dimension,

@@ -1,14 +1,18 @@
 """What became of work that the engine took on."""
 
-import asyncio
-from collections import deque
+import time
 
-from kb.client import EngineClient, Json
+import anyio
+
+from kb.client import FINISHED, Json
 from kb.mcp.answers import fit_document
 from kb.mcp.errors import ToolError
+from kb.mcp.tools import Call, ReportProgress
 
-# Most clients give up after 60 seconds.
+# Most clients give up after 60 seconds, unless they are told of progress.
 ANSWER_WITHIN_SECONDS = 50.0
+# So often at least, progress or not: a client that hears nothing may give up.
+REPEAT_AFTER_SECONDS = 10.0
 
 
 def accept_job(job: Json) -> Json:
@@ -22,20 +26,50 @@ def accept_job(job: Json) -> Json:
     return {name: value for name, value in job.items() if name != "error"}
 
 
-async def wait_for_document(engine: EngineClient, job: Json) -> Json:
+async def wait_for_document(call: Call, job: Json) -> Json:
     """The job with the document that it has become, or with advice if that takes too long to wait for."""
-    seen = deque([job], maxlen=1)
-    try:
-        async with asyncio.timeout(ANSWER_WITHIN_SECONDS):
-            finished = await engine.wait_for_job(job["job_id"], on_progress=seen.append)
-    except TimeoutError:
+    seen = await follow_job(call, job)
+    if seen["status"] not in FINISHED:
         return {
             "job_id": job["job_id"],
-            "status": seen[0]["status"],
+            "status": seen["status"],
             "message": f"The job is still at work. Look again later: kb_jobs with job_id={job['job_id']}.",
         }
-    completed = accept_job(finished)
-    document = await engine.get_document(completed["document_id"], chunks=False)
+    completed = accept_job(seen)
+    document = await call.engine.get_document(completed["document_id"], chunks=False)
     # The caller has just sent the text.
     document.pop("text", None)
     return {"job_id": job["job_id"], "status": completed["status"], "document": fit_document(document)}
+
+
+async def follow_job(call: Call, job: Json) -> Json:
+    """The job as it ended; or as it stands when a caller who is not told of its progress would give up."""
+    reported = _Progress(call.report_progress) if call.report_progress else None
+    latest = job
+    with anyio.move_on_after(None if reported else ANSWER_WITHIN_SECONDS):
+        async for latest in call.engine.watch_job(job["uuid"]):
+            if reported is not None:
+                await reported.report(latest)
+    return latest
+
+
+class _Progress:
+    """Of one job. What is reported rises each time, as the protocol demands, even where the job's own number falls
+    because some pages turned out to be scans."""
+
+    def __init__(self, report: ReportProgress) -> None:
+        self._report = report
+        self._done = -1.0
+        self._message = ""
+        self._reported_at = 0.0
+
+    async def report(self, job: Json) -> None:
+        message = job["message"] or "Waiting for its turn"
+        is_news = job["progress"] > self._done or message != self._message
+        if not is_news and time.monotonic() < self._reported_at + REPEAT_AFTER_SECONDS:
+            return
+        # A thousandth of what is left: however often, it never gets there.
+        least = self._done + (1 - self._done) / 1000
+        self._done = max(job["progress"], least)
+        self._message, self._reported_at = message, time.monotonic()
+        await self._report(self._done, message)

@@ -1,0 +1,107 @@
+"""`knowledge-add`: a file of this machine becomes a document."""
+
+import asyncio
+import math
+import os
+from contextlib import ExitStack, suppress
+from functools import partial
+
+import httpx
+
+from kb.client import FINISHED, EngineClient, Json
+from kb.mcp.errors import EngineTrouble, ToolError
+from kb.mcp.file_roots import OpenedFile
+from kb.mcp.tasks import cancel_task
+from kb.mcp.tools import Call
+from kb.mcp.toolsets.jobs import ANSWER_WITHIN_SECONDS, follow_job
+from kb.mcp.toolsets.knowledge.estimates import estimate_seconds
+from kb.mcp.uploads import BYTES_PER_MB
+
+
+async def add(call: Call, arguments: Json) -> Json:
+    # It goes on when the call is cancelled, or nobody would know whether the engine has got the file.
+    sending = asyncio.create_task(_send(call, arguments))
+    call.undoings.append(partial(_take_back, call.engine, sending))
+    job, size_bytes = await asyncio.shield(sending)
+    if arguments.get("async", True):
+        return _tell_queued(job, "Document queued for processing", size_bytes)
+    job = await follow_job(call, job)
+    if job["status"] not in FINISHED:
+        message = (
+            f"Document still being processed after {ANSWER_WITHIN_SECONDS:.0f} seconds. It goes on: look at "
+            "knowledge-task-status with this task_id."
+        )
+        return _tell_queued(job, message, size_bytes)
+    return await _tell_added(call, job)
+
+
+async def _send(call: Call, arguments: Json) -> tuple[Json, int]:
+    """The job and the size of the file. Raises `ToolError` if there is no such file or the engine refuses it."""
+    with ExitStack() as closing:
+        file = await asyncio.to_thread(closing.enter_context, call.files.open_file(arguments["file_path"]))
+        status = await call.engine.get_status()
+        max_mb = status["configuration"]["max_file_size_mb"]
+        if file.size_bytes > max_mb * BYTES_PER_MB:
+            size_mb = math.ceil(file.size_bytes / BYTES_PER_MB)
+            told = f"File size ({size_mb} MB) exceeds maximum allowed size ({max_mb} MB)"
+            raise ToolError("file_too_large", told, max_size_mb=max_mb)
+        return await _submit(call.engine, file, arguments), file.size_bytes
+
+
+async def _submit(engine: EngineClient, file: OpenedFile, arguments: Json) -> Json:
+    metadata = dict(arguments.get("metadata", {}))
+    title, tags = metadata.pop("title", None), metadata.pop("tags", ())
+    # A path may hold bytes that are no text, and those cannot be sent as they are.
+    path = os.fsencode(file.path).decode(errors="backslashreplace")
+    try:
+        return await engine.submit_file(
+            (file.path.name, file.content),
+            title=title,
+            tags=tags,
+            source_path=path,
+            metadata=metadata,
+            force_ocr=arguments.get("force_ocr", False),
+        )
+    except OSError as error:
+        told = f"{path} could not be read to its end: {error.strerror or error}. Try again when nobody changes it."
+        raise ToolError("file_not_readable", told, file_path=path) from error
+    except httpx.HTTPStatusError as error:
+        problem = error.response.json() if error.response.status_code == httpx.codes.UNSUPPORTED_MEDIA_TYPE else {}
+        if problem.get("code") != "unsupported_format":
+            raise
+        told = f"Unsupported file format: {file.path.suffix or 'no extension'}. {problem['detail']}"
+        raise ToolError("unsupported_format", told, supported_formats=problem["supported_formats"]) from error
+
+
+async def _take_back(engine: EngineClient, sending: asyncio.Task[tuple[Json, int]]) -> None:
+    """Cancel the job of a file that is perhaps still being sent."""
+    with suppress(ToolError, *EngineTrouble):
+        job, _ = await sending
+        await cancel_task(engine, job["uuid"])
+
+
+def _tell_queued(job: Json, message: str, size_bytes: int) -> Json:
+    return {
+        "success": True,
+        "task_id": job["uuid"],
+        "message": message,
+        "estimated_time_seconds": estimate_seconds(job["filename"], size_bytes),
+    }
+
+
+async def _tell_added(call: Call, job: Json) -> Json:
+    if job["status"] == "failed":
+        failure = job["error"]
+        raise ToolError(failure["code"], failure["message"], task_id=job["uuid"])
+    if job["status"] == "cancelled":
+        raise ToolError("task_cancelled", "The task was cancelled; nothing was added.", task_id=job["uuid"])
+    document = await call.engine.get_document(job["document_uuid"], chunks=False)
+    return {
+        "success": True,
+        "document_id": job["document_uuid"],
+        "filename": job["filename"],
+        "chunks_created": job["chunks_created"],
+        "processing_method": document["processing_method"],
+        "processing_time_seconds": job["elapsed_seconds"],
+        **({"duplicate": True} if job["duplicate"] else {}),
+    }
