@@ -82,10 +82,10 @@ _ADD = Tool(
     title="Add a file",
     description=(
         "Add a document or image to the knowledge base for semantic search: PDF, DOCX, PPTX, XLSX, HTML, JPG, PNG, "
-        "SVG, plain text and more; scans are recognised. The file must lie on the machine of this server, in a folder that "
-        "it may read. Answers a task_id at once: ask knowledge-task-status whether it is done. With async false it "
-        "answers when the document can be found, which may take minutes for a scan. A file that was added before is "
-        "replaced if it has changed."
+        "SVG, plain text and more; scans are recognised. The file must lie on the machine of this server, in a folder "
+        "that it may read. Answers a task_id at once: ask knowledge-task-status whether it is done. With async false "
+        "it answers when the document can be found, which may take minutes for a scan. A file that was added before "
+        "is replaced if it has changed."
     ),
     effect=Effect.ADDS,
     run=add,
