@@ -1,4 +1,4 @@
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import pytest
@@ -6,6 +6,7 @@ from starlette.testclient import TestClient
 from tests.api.calls import OPEN, V1, AddDocument, assert_problem
 
 from kb.engine.api.app import create_app
+from kb.engine.api.guard import Access
 from kb.engine.errors import Unavailable
 from kb.engine.model import EmbeddingModel, Vector, Vectors
 from kb.engine.ports import Embedder
@@ -60,6 +61,22 @@ def test_e20_status_tells_what_is_there(api: TestClient, add_note: AddDocument, 
         "issues": [],
     }
     assert status["last_updated"] == document["created_at"]
+
+
+def test_e20_status_tells_what_the_caller_s_key_allows(open_api: Callable[[Access], TestClient]) -> None:
+    api = open_api(replace(OPEN, api_key="full", api_key_readonly="reading"))
+
+    for key, access in (("full", "write"), ("reading", "read")):
+        assert api.get(f"{V1}/status", headers={"Authorization": f"Bearer {key}"}).json()["access"] == access
+
+
+@pytest.mark.parametrize("authorization", ["", "Bearer reading"])
+def test_e20_an_engine_without_a_key_lets_everyone_write(
+    open_api: Callable[[Access], TestClient], authorization: str
+) -> None:
+    api = open_api(replace(OPEN, api_key_readonly="reading"))
+
+    assert api.get(f"{V1}/status", headers={"Authorization": authorization}).json()["access"] == "write"
 
 
 def test_e20_an_empty_base_has_a_status_too(api: TestClient) -> None:

@@ -92,6 +92,14 @@ def staged_by(program: McpProgram) -> list[Path]:
     return staged_files(program.log.parent / default_parent().name)
 
 
+@contextmanager
+def open_adding_program(folder: Path, engine_url: str, settings: Mapping[str, str] = {}) -> Iterator[McpProgram]:
+    """`kb mcp` that may read what lies in that folder, for an engine that demands no key."""
+    with McpProgram(folder / "mcp", engine_url, {"KB_MCP_FILE_ROOTS": str(folder), **settings}) as program:
+        yield program
+    assert "Traceback" not in program.log.read_text()
+
+
 @pytest.fixture(scope="session")
 def keyed_engine(model_folder: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
     """`kb up` that demands a key of the engine's clients, and none of agents; whoever stops it starts it again."""

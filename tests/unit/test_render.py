@@ -26,6 +26,17 @@ NOTE: dict[str, Any] = {
     "updated_at": None,
     "source_path": None,
 }
+STATUS: dict[str, Any] = {
+    "version": "3.0.0",
+    "documents": {"total": 0, "by_type": {}},
+    "chunks": 0,
+    "size_bytes": 0,
+    "queue": {"queued": 0, "running": 0, "failed": 0},
+    "model": {"name": "m", "loaded": False},
+    "storage": {"data_dir": "/data"},
+    "health": {"status": "degraded", "issues": ["The worker is not running."]},
+    "last_updated": None,
+}
 
 
 @pytest.fixture
@@ -118,23 +129,20 @@ def test_json_is_one_line_and_keeps_every_script(capsys: pytest.CaptureFixture[s
     ("size_bytes", "shown"), [(0, "0 bytes"), (1023, "1023 bytes"), (1536, "1.5 KB"), (5 * 1024**5, "5120.0 TB")]
 )
 def test_sizes_are_told_in_units_people_know(capsys: pytest.CaptureFixture[str], size_bytes: int, shown: str) -> None:
-    status = {
-        "version": "3.0.0",
-        "documents": {"total": 0, "by_type": {}},
-        "chunks": 0,
-        "size_bytes": size_bytes,
-        "queue": {"queued": 0, "running": 0, "failed": 0},
-        "model": {"name": "m", "loaded": False},
-        "storage": {"data_dir": "/data"},
-        "health": {"status": "degraded", "issues": ["The worker is not running."]},
-        "last_updated": None,
-    }
-
-    render.show_status(status)
+    render.show_status({**STATUS, "size_bytes": size_bytes})
 
     told = capsys.readouterr().out
     assert f"size       {shown}\n" in told
     assert "issue      The worker is not running.\n" in told
+
+
+@pytest.mark.parametrize(("told", "times"), [({"access": "read"}, 1), ({"access": "write"}, 0), ({}, 0)])
+def test_a_key_that_can_only_read_is_told_as_such(
+    capsys: pytest.CaptureFixture[str], told: dict[str, str], times: int
+) -> None:
+    render.show_status({**STATUS, **told})
+
+    assert capsys.readouterr().out.count("access     this key can only read\n") == times
 
 
 def test_a_person_is_told_how_to_reach_what_was_started(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

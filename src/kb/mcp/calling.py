@@ -34,6 +34,7 @@ class ToolCalls:
         self._files = files
         self._later = later
         self._under_way: set[anyio.CancelScope] = set()
+        self._is_stopping = False
 
     async def call(
         self, tool: Tool, arguments: Json, caller: Caller, report_progress: ReportProgress | None = None
@@ -49,7 +50,7 @@ class ToolCalls:
                 return await self._run(tool, call, _with_whole_numbers(tool, arguments))
             except anyio.get_cancelled_exc_class():
                 # Whoever stops the server does not take back what was asked of it.
-                if not scope.cancel_called:
+                if not self._is_stopping:
                     for undo in call.undoings:
                         self._later(undo())
                 raise
@@ -57,6 +58,10 @@ class ToolCalls:
                 self._under_way.discard(scope)
         told = "The MCP server is being stopped. If the call was to change something, look whether it did."
         return _failure(ToolError("server_stopped", told))
+
+    def stop(self) -> None:
+        """From now on a call that ends early was not cancelled by its caller."""
+        self._is_stopping = True
 
     def end(self) -> None:
         """End what is under way, so that the server can stop."""

@@ -107,7 +107,7 @@ def _explain_answer(response: httpx.Response, engine_url: str) -> ToolError:
         return ToolError(
             "engine_refused",
             f"The engine at {engine_url} lets this MCP server only read: its key is the engine's KB_API_KEY_READONLY. "
-            "To search and to read works. For all else, ask whoever runs it to give it the engine's KB_API_KEY.",
+            "It can search and read; for all else, ask whoever runs it to give it the engine's KB_API_KEY.",
             engine_url=engine_url,
             access="read",
         )

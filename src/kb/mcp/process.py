@@ -96,6 +96,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.announcements.close()
+        self._app.calls.stop()
         asyncio.get_running_loop().call_later(CALLS_END_WITHIN_SECONDS, self._app.calls.end)
         await super().shutdown(sockets)
 

@@ -11,6 +11,7 @@ const require = createRequire(import.meta.url);
 const { Client } = require("@modelcontextprotocol/sdk/client/index.js");
 const { StreamableHTTPClientTransport } = require("@modelcontextprotocol/sdk/client/streamableHttp.js");
 const { WebSocketClientTransport } = require("@modelcontextprotocol/sdk/client/websocket.js");
+const { ResultSchema } = require("@modelcontextprotocol/sdk/types.js");
 
 const [address, key] = process.argv.slice(2);
 const url = new URL(address);
@@ -20,12 +21,30 @@ const transport = url.protocol.startsWith("ws")
   : new StreamableHTTPClientTransport(url, { requestInit: { headers } });
 const client = new Client({ name: "kb-tests", version: "1.0.0" });
 
+let underWay;
+
 const steps = {
   connect: () => client.connect(transport),
   sessionId: () => transport.sessionId,
   listTools: () => client.listTools(),
   callTool: (params) => client.callTool(params),
-  callToolForProgress: (params) => client.callTool(params, undefined, { onprogress: () => {} }),
+  callToolForProgress: async (params) => {
+    const told = [];
+    const result = await client.callTool(params, undefined, { onprogress: (progress) => told.push(progress) });
+    return { result, told };
+  },
+  beginCall: (params) => {
+    const aborting = new AbortController();
+    underWay = { aborting, result: client.callTool(params, undefined, { signal: aborting.signal }) };
+    // It may fail before anybody asks what became of it.
+    underWay.result.catch(() => {});
+  },
+  abortCall: () => {
+    underWay.aborting.abort();
+    return underWay.result;
+  },
+  endCall: () => underWay.result,
+  request: (method, params) => client.request({ method, params }, ResultSchema),
 };
 
 async function take(step, ...given) {

@@ -1,5 +1,6 @@
 """What became of work that the engine took on."""
 
+import math
 import time
 
 import anyio
@@ -13,6 +14,7 @@ from kb.mcp.tools import Call, ReportProgress
 ANSWER_WITHIN_SECONDS = 50.0
 # So often at least, progress or not: a client that hears nothing may give up.
 REPEAT_AFTER_SECONDS = 10.0
+MOST_UNTIL_COMPLETED = 0.9999
 
 
 def accept_job(job: Json) -> Json:
@@ -65,11 +67,12 @@ class _Progress:
 
     async def report(self, job: Json) -> None:
         message = job["message"] or "Waiting for its turn"
-        is_news = job["progress"] > self._done or message != self._message
+        # The engine rounds: a job of many steps is at 1.0 before it is done, and nothing larger could be told of it.
+        done = job["progress"] if job["status"] == "completed" else min(job["progress"], MOST_UNTIL_COMPLETED)
+        is_news = done > self._done or message != self._message
         if not is_news and time.monotonic() < self._reported_at + REPEAT_AFTER_SECONDS:
             return
-        # A thousandth of what is left: however often, it never gets there.
-        least = self._done + (1 - self._done) / 1000
-        self._done = max(job["progress"], least)
+        # The next number that there is: however often, it never gets to 1.
+        self._done = max(done, math.nextafter(self._done, 1.0))
         self._message, self._reported_at = message, time.monotonic()
         await self._report(self._done, message)

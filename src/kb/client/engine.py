@@ -1,15 +1,4 @@
-"""The engine's HTTP API as a Python class; the command line, the MCP server and scripts alike use it.
-
-    async with EngineClient("http://127.0.0.1:8000", api_key) as engine:
-        job = await engine.submit_note("The spare key is under the flower pot.", tags=["home"])
-        await engine.wait_for_job(job["id"])
-        answer = await engine.search("where is the key?")
-
-There is one method a route. It returns the engine's JSON as it is and raises `httpx.HTTPStatusError` for every
-answer that is not a success; the problem's `code` and `detail` are in the JSON of `error.response`. Documents
-and jobs are named by their integer id or by their UUID. With `expected_version` a change is made only to that
-version of the document; else it is refused with 412.
-"""
+"""One method for each route of the engine."""
 
 import asyncio
 import json
@@ -21,11 +10,12 @@ from urllib.parse import quote
 
 import httpx
 
+from kb.client.errors import EngineTooOld, NotAnEngine
+from kb.client.sending import PIECE_BYTES, NamedFile, build_form, read_pieces
 from kb.version import MIN_ENGINE_VERSION, VERSION
 
 Json: TypeAlias = dict[str, Any]  # Any: the engine's JSON, whose shapes its reference page tells
 Id: TypeAlias = int | str
-NamedFile: TypeAlias = tuple[str, bytes | BinaryIO]
 OnBytes: TypeAlias = Callable[[int], None]
 """Takes how many more bytes are done."""
 
@@ -37,22 +27,7 @@ CONNECTIONS = 32
 FIRST_POLL_SECONDS = 0.02
 LONGEST_POLL_SECONDS = 0.5
 BUNDLE_TYPE = "application/x-tar"
-PIECE_BYTES = 256 * 1024
 FINISHED = frozenset({"completed", "failed", "cancelled"})
-
-
-class EngineTooOld(Exception):
-    def __init__(self, engine_version: str) -> None:
-        super().__init__(
-            f"The engine is version {engine_version}, and this client ({VERSION}) needs {MIN_ENGINE_VERSION} "
-            "or newer. Update the engine."
-        )
-        self.engine_version = engine_version
-
-
-class NotAnEngine(Exception):
-    def __init__(self, url: str) -> None:
-        super().__init__(f"What answers at {url} is not a kb engine.")
 
 
 class EngineClient:
@@ -126,21 +101,23 @@ class EngineClient:
     ) -> Json:
         """Send a file by its path, or what has no path as a file name with bytes or an open binary file.
 
-        The file is read as it is sent, so memory stays flat. Raises `OSError` if it cannot be read.
+        The file is read as it is sent, so memory stays flat. Raises `OSError` if it cannot be read, and `FileChanged`,
+        which is one, if it becomes shorter meanwhile.
         """
         told = None if metadata is None else json.dumps(metadata)
-        fields = _given(title=title, tags=[*tags], source_path=source_path, metadata=told, force_ocr=force_ocr)
+        ocr = json.dumps(force_ocr)
+        fields = _given(title=title, source_path=source_path, metadata=told, force_ocr=ocr).items()
+        form = [*fields, *(("tags", tag) for tag in tags)]
         headers = _given(**{"Idempotency-Key": idempotency_key})
         if isinstance(file, tuple):
-            return await self._send_file(file, fields, headers)
-        with await asyncio.to_thread(Path(file).open, "rb") as opened:
-            return await self._send_file((Path(file).name, opened), fields, headers)
+            return await self._send_file(file, form, headers)
+        # Without a buffer, whose lock a read that hangs would hold: closing it would then hang as well.
+        with await asyncio.to_thread(Path(file).open, "rb", buffering=0) as opened:
+            return await self._send_file((Path(file).name, opened), form, headers)
 
-    async def _send_file(self, file: NamedFile, fields: Json, headers: Mapping[str, str]) -> Json:
-        name, content = file
-        # A name on disk may be bytes that are no text at all; those become question marks.
-        part = (name.encode(errors="replace").decode(), content)
-        return await self._call("POST", "/jobs", data=fields, files={"file": part}, headers=headers)
+    async def _send_file(self, file: NamedFile, fields: list[tuple[str, str]], headers: Mapping[str, str]) -> Json:
+        form = await build_form(fields, file)
+        return await self._call("POST", "/jobs", content=form.content, headers={**headers, **form.headers})
 
     async def list_jobs(
         self, *, status: str | None = None, limit: int | None = None, offset: int | None = None
@@ -308,7 +285,7 @@ class EngineClient:
         """Add the documents of a bundle, read from `source` as it is sent."""
 
         async def read() -> AsyncIterator[bytes]:
-            while piece := await asyncio.to_thread(source.read, PIECE_BYTES):
+            async for piece in read_pieces(source):
                 yield piece
                 if on_progress is not None:
                     on_progress(len(piece))

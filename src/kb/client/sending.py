@@ -1,0 +1,99 @@
+"""A file on its way to the engine: a form that is read while it is sent, so memory stays flat.
+
+Threads read it, because a disk may take long or never answer, and the other callers of the client must not wait.
+"""
+
+import asyncio
+import io
+import os
+import re
+import secrets
+import stat
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import BinaryIO, TypeAlias
+
+from kb.client.errors import FileChanged
+
+NamedFile: TypeAlias = tuple[str, bytes | BinaryIO]
+
+PIECE_BYTES = 256 * 1024
+# No header can hold a line end, and the engine takes these out of names anyway.
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
+
+
+@dataclass(frozen=True)
+class Form:
+    """The body of a request; without a length in `headers` where nobody knows it beforehand."""
+
+    headers: Mapping[str, str]
+    content: AsyncIterator[bytes]
+
+
+async def build_form(fields: Iterable[tuple[str, str]], file: NamedFile) -> Form:
+    """The fields and then the file, from its beginning on.
+
+    What is sent is as long as the file is now, even if it grows meanwhile. If it shrinks, `content` raises
+    `FileChanged`.
+    """
+    filename, content = file
+    boundary = secrets.token_hex(16)
+    head = b"".join(_render_head(fields, filename, f"--{boundary}\r\n"))
+    tail = f"\r\n--{boundary}--\r\n".encode()
+    size = len(content) if isinstance(content, bytes) else await asyncio.to_thread(_measure, content)
+    headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+    if size is not None:
+        headers["Content-Length"] = str(len(head) + size + len(tail))
+
+    async def send() -> AsyncIterator[bytes]:
+        yield head
+        async for piece in _read(content, size):
+            yield piece
+        yield tail
+
+    return Form(headers, send())
+
+
+async def read_pieces(source: BinaryIO) -> AsyncIterator[bytes]:
+    """From where it stands to its end."""
+    while piece := await asyncio.to_thread(source.read, PIECE_BYTES):
+        yield piece
+
+
+def _render_head(fields: Iterable[tuple[str, str]], filename: str, delimiter: str) -> Iterator[bytes]:
+    for name, value in fields:
+        yield f'{delimiter}Content-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
+    told = _CONTROL_CHARACTERS.sub("", filename).replace("\\", "\\\\").replace('"', '\\"')
+    disposition = f'Content-Disposition: form-data; name="file"; filename="{told}"\r\n'
+    # A name on disk may be bytes that are no text at all; those become question marks.
+    yield f"{delimiter}{disposition}Content-Type: application/octet-stream\r\n\r\n".encode(errors="replace")
+
+
+def _measure(file: BinaryIO) -> int | None:
+    """None if that takes reading it. Others have a descriptor too, but of what they make their content from."""
+    if not isinstance(getattr(file, "raw", file), io.FileIO):
+        return None
+    # Whoever wrote it may not have written all of it to the disk.
+    file.flush()
+    status = os.fstat(file.fileno())
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+async def _read(content: bytes | BinaryIO, size: int | None) -> AsyncIterator[bytes]:
+    if isinstance(content, bytes):
+        yield content
+    elif size is None:
+        if await asyncio.to_thread(content.seekable):
+            await asyncio.to_thread(content.seek, 0)
+        async for piece in read_pieces(content):
+            yield piece
+    else:
+        position = 0
+        while position < size:
+            # Past the file object, whose owner could not close it while a read hangs, nor go on if it did.
+            wanted = min(PIECE_BYTES, size - position)
+            piece = await asyncio.to_thread(os.pread, content.fileno(), wanted, position)
+            if not piece:
+                raise FileChanged
+            yield piece
+            position += len(piece)
