@@ -5,14 +5,13 @@ import fcntl
 import gzip
 import io
 import os
-import struct
 import termios
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar, cast
 
-import httpx
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -25,7 +24,7 @@ from kb.engine.api.uploads import UploadForm, receive_form
 from kb.engine.originals import Originals
 
 Answer = TypeVar("Answer")
-HANGS_AT_MOST_SECONDS = 30
+HANGS_AT_MOST_SECONDS = 10
 SIZES = (0, 1, PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 2 * PIECE_BYTES)
 
 
@@ -78,16 +77,15 @@ class HangingFile(io.RawIOBase):
 
 
 class ShrinkingFile(io.FileIO):
-    """Half as long as soon as it has been measured."""
+    """Shorter as soon as it has been measured."""
+
+    is_measured = False
 
     def fileno(self) -> int:
-        descriptor = super().fileno()
-        size = os.fstat(descriptor).st_size
-        if not hasattr(self, "is_measured"):
-            self.is_measured = True
-        elif size > PIECE_BYTES:
-            os.truncate(descriptor, PIECE_BYTES)
-        return descriptor
+        if self.is_measured:
+            self.truncate(PIECE_BYTES)
+        self.is_measured = True
+        return super().fileno()
 
 
 @given(
@@ -130,7 +128,7 @@ def test_a_file_of_any_size_arrives_whole_and_as_long_as_announced(
 
     async def work() -> None:
         with path.open("rb") as buffered, path.open("rb", buffering=0) as raw, path.open("r+b") as writable:
-            sources = [content, buffered, raw, writable, io.BytesIO(content)]
+            sources: list[bytes | BinaryIO] = [content, buffered, raw, writable, io.BytesIO(content)]
             forms = [await build_form([], ("a", source)) for source in sources]
             arrived = [await receive(originals, form) for form in forms]
 
@@ -146,11 +144,9 @@ def test_no_more_than_a_piece_of_a_file_is_in_memory_at_once(tmp_path: Path) -> 
     path.write_bytes(b"x" * (3 * PIECE_BYTES))
 
     async def work() -> list[bytes]:
-        with path.open("rb") as file:
-            return [*await pieces_of(await build_form([], ("a", file))), *await pieces_of(await _unmeasured(file))]
-
-    async def _unmeasured(file: io.BufferedReader) -> Form:
-        return await build_form([], ("a", io.BytesIO(file.read())))
+        with path.open("rb") as file, io.BytesIO(path.read_bytes()) as stream:
+            measured, unmeasured = await build_form([], ("a", file)), await build_form([], ("a", stream))
+            return [*await pieces_of(measured), *await pieces_of(unmeasured)]
 
     pieces = asyncio.run(work())
 
@@ -194,7 +190,7 @@ def test_a_file_that_shrinks_is_told_of_and_becomes_no_job(running_engine: Engin
 
     async def work(client: EngineClient) -> tuple[FileChanged, int, int]:
         before = await client.list_jobs()
-        with ShrinkingFile(path) as file, pytest.raises(FileChanged) as caught:
+        with ShrinkingFile(path, "r+b") as file, pytest.raises(FileChanged) as caught:
             await client.submit_file((path.name, file))
         return caught.value, before["total"], (await client.list_jobs())["total"]
 
@@ -239,7 +235,7 @@ def test_others_are_served_while_a_file_hangs(running_engine: EngineProgram) -> 
 
     async def work(client: EngineClient) -> tuple[Json, Json]:
         async with asyncio.TaskGroup() as tasks:
-            sending = tasks.create_task(client.submit_file(("late.txt", file)))
+            sending = tasks.create_task(client.submit_file(("late.txt", cast(BinaryIO, file))))
             assert await asyncio.to_thread(file.is_read.wait, HANGS_AT_MOST_SECONDS)
             live = await client.is_live()
             assert not sending.done()
@@ -256,38 +252,28 @@ def test_whoever_gives_up_a_file_that_hangs_need_not_wait_for_it(running_engine:
     fifo = tmp_path / "pipe"
     os.mkfifo(fifo)
 
-    def has_been_read(descriptor: int) -> bool:
-        waiting = fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4))
-        return struct.unpack("i", waiting) == (0,)
+    def wait_until_read(descriptor: int) -> None:
+        while fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)) != bytes(4):
+            time.sleep(0.01)
 
     async def work(client: EngineClient) -> bool:
         sending = asyncio.create_task(client.submit_file(fifo))
         writer = await asyncio.to_thread(fifo.open, "wb", buffering=0)
-        hangs_no_longer = threading.Timer(HANGS_AT_MOST_SECONDS, writer.close)
-        hangs_no_longer.start()
+        has_waited = threading.Event()
+
+        def end_the_wait() -> None:
+            has_waited.set()
+            writer.close()
+
+        rescue = threading.Timer(HANGS_AT_MOST_SECONDS, end_the_wait)
+        rescue.start()
         writer.write(b"x")
-        while not has_been_read(writer.fileno()):
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(wait_until_read, writer.fileno())
         sending.cancel()
         with pytest.raises(asyncio.CancelledError):
             await sending
-        was_in_time = hangs_no_longer.is_alive()
-        hangs_no_longer.cancel()
+        rescue.cancel()
         writer.close()
-        return was_in_time
+        return has_waited.is_set()
 
-    assert call(running_engine, work)
-
-
-def test_a_file_that_is_too_large_is_refused_by_its_announced_length(
-    running_engine: EngineProgram, tmp_path: Path
-) -> None:
-    """E2"""
-    path = tmp_path / "large.txt"
-    path.touch()
-    os.truncate(path, 2**40)
-
-    with pytest.raises(httpx.HTTPStatusError) as caught:
-        call(running_engine, lambda client: client.submit_file(path))
-
-    assert caught.value.response.json()["code"] == "file_too_large"
+    assert not call(running_engine, work)

@@ -1,7 +1,8 @@
 """Processes that the tests of the MCP server share, and agents that call it in each way there is.
 
-There are two MCP servers, one for each toolset, that demand a key of agents. Each knows nothing but a proxy, which
-records what it asks of the engine; and the engine demands a key of its own.
+There are two MCP servers, one with the toolsets that are on by default and one with kb-collections, that demand a key
+of agents. Each knows nothing but a proxy, which records what it asks of the engine; and the engine demands a key of its
+own.
 """
 
 import time
@@ -147,7 +148,7 @@ def collections_proxy(running_collections_proxy: RecordingProxy) -> RecordingPro
 
 @pytest.fixture(scope="session")
 def kb_program(running_proxy: RecordingProxy, tmp_path_factory: pytest.TempPathFactory) -> Iterator[McpProgram]:
-    """`kb mcp` with the toolset that is on by default."""
+    """`kb mcp` with the toolsets that are on by default."""
     with staging_program(tmp_path_factory.mktemp("mcp-kb"), running_proxy.url) as program:
         yield program
     assert "Traceback" not in program.log.read_text()

@@ -15,7 +15,16 @@ from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 KEY, READING_KEY = "agents/key+", "readers-key"
-READING_TOOLS = {"kb_search", "kb_get", "kb_jobs", "kb_status"}
+READING_TOOLS = {
+    "kb_search",
+    "kb_get",
+    "kb_jobs",
+    "kb_status",
+    "knowledge-search",
+    "knowledge-show",
+    "knowledge-status",
+    "knowledge-task-status",
+}
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import stat
 import sys
 import tempfile
 import threading
-import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,51 +20,55 @@ from kb.mcp.file_roots import FileRoots
 
 GOOD, SECRET = b"for everybody", b"for nobody"
 NOBODY = 65534
-CODES = {"path_not_allowed", "file_not_found", "file_not_readable"}
+CODES = ("path_not_allowed", "file_not_found", "file_not_readable")
 
-NAMES_LIKE_ANY = (
-    *("two words.txt", " ", "line\nbreak\r\n.txt", "%2e%2e%2fclosed%2fa.txt", "&period;", "sub\\..\\a.txt", "file:"),
-    *("$HOME", "-rf", "*?[a]", "\x1b[31m", "\u202egnp.exe", "💾"),
-    *(unicodedata.normalize(form, "Übung.txt") for form in ("NFC", "NFD")),
-)
-OUTSIDE = """
-../closed/{} ./../closed/{} sub/../../closed/{} missing/../../closed/{} a.txt/../../closed/{} ../open/../closed/{}
-../closed/sub/../{} ../closed/{}/. ../open-too/{} {top}/closed/{} /{top}/closed/{} /../../..{top}/closed/{}
-//{top}/open/..//closed/{} {top}/closed/sub/../../open/../closed/{}
-""".split()
-HIDDEN = """
-.hidden/a.txt .hidden/none .hidden .none/a.txt .none ... sub/..a sub/.a/../a.txt .hidden/../a.txt ./.hidden/a.txt
-a.txt/.a link/.a link/a.txt
-""".split()
-OF_SYSTEM = """
-/dev/zero /dev/stdin /dev/fd/0 /dev/none /DEV/zero //dev/zero /./dev/../dev//zero /none/../../dev/zero
-/proc/self/environ /proc/self/fd/0 /proc/self/cwd/pyproject.toml /proc/none /proc /sys/kernel /sys/none
-""".split()
-TARGETS = {
-    "": "a.txt {top}/open/sub/a.txt sub/../sub/../a.txt chain ../inward/a.txt",
-    "file_not_found": "missing sub/missing a.txt/a.txt",
-    "file_not_readable": "sub .",
+FILES = {
+    GOOD: ("open/a.txt", "open/sub/a.txt"),
+    SECRET: ("open/.hidden/a.txt", "closed/a.txt", "closed/sub/a.txt", "open-too/a.txt"),
+}
+LINKS = """
+    open/chain>chain2 open/chain2>sub/chain3 open/sub/chain3>../a.txt open/circle>sub/circle open/sub/circle>../circle
+    open/dangling>sub/none open/out>../closed open/out-file>../closed/a.txt open/out-dangling>../closed/none
+    open/environ>/proc/self/environ open/out-by-proc>/proc/self/cwd/../closed/a.txt open/zero>/dev/zero
+    open/shown>.hidden open/shown-file>.hidden/a.txt open/shown-dangling>.hidden/none
+    closed/in>../open/sub closed/elsewhere>/usr/bin
+"""
+# What becomes of a path that begins in `open`, separated by spaces.
+PATHS = {
+    "": """
+        a.txt ./a.txt sub//a.txt sub/../a.txt sub/../../open/a.txt none/../a.txt a.txt/../a.txt out/../a.txt
+        ../closed/elsewhere/../../open/a.txt chain out/in/a.txt ../closed/in/a.txt {top}/open/a.txt //{top}/open/a.txt
+    """,
+    "file_not_found": "none none/none sub/none a.txt/none pipe/none dangling dangling/none out/in/none",
+    "file_not_readable": "sub . sub/.. out/in pipe",
     "path_not_allowed": """
-        link circle .. ../closed/a.txt ../closed/missing outward/a.txt outward/missing .hidden/a.txt .hidden/missing
-        /dev/zero /proc/self/environ /proc/self/root{top}/closed/a.txt
+        .. ../closed ../closed/a.txt ../closed/none ../closed/none/none ./../closed/a.txt ./../closed/none
+        sub/../../closed/a.txt sub/../../closed/none none/../../closed/a.txt none/../../closed/none ../open-too/a.txt
+        a.txt/../../closed/a.txt ../open/../closed/a.txt ../closed/sub/../a.txt ../closed/elsewhere ../closed/a.txt/.
+        {top}/closed/a.txt {top}/closed/none //{top}/closed/a.txt /../..{top}/closed/a.txt //{top}/open/..//closed/a.txt
+        out out/a.txt out/none out-file out-dangling out-by-proc environ zero
+        .hidden .hidden/a.txt .hidden/none .none .none/a.txt ... sub/..a sub/.a/../a.txt .hidden/../a.txt a.txt/.a
+        out/.a shown shown/a.txt shown/none shown-file shown-dangling
+    """,
+    "never": """
+        /dev/zero /dev/stdin /dev/fd/0 /dev/none /DEV/zero //dev/zero /./dev/../dev//zero /none/../../dev/zero
+        /proc/self/environ /proc/self/fd/0 /proc/self/cwd/pyproject.toml /proc/none /proc /sys/kernel /sys/none
     """,
 }
 
 
 @pytest.fixture
-def top(tmp_path: Path) -> Path:
-    """Holds `open`, which is a root in most tests, and `closed`, which never is."""
-    for folder, content in (("open/sub", GOOD), ("open/.hidden", SECRET), ("closed/sub", SECRET)):
-        (tmp_path / folder).mkdir(parents=True)
-        (tmp_path / folder / "a.txt").write_bytes(content)
-    (tmp_path / "open/a.txt").write_bytes(GOOD)
-    (tmp_path / "closed/a.txt").write_bytes(SECRET)
-    return tmp_path
-
-
-@pytest.fixture
-def root(top: Path) -> Path:
-    return top / "open"
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder `open`, where we are and whose files may be read."""
+    for content, places in FILES.items():
+        for place in places:
+            (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / place).write_bytes(content)
+    for place, target in (link.split(">") for link in LINKS.split()):
+        (tmp_path / place).symlink_to(target)
+    os.mkfifo(tmp_path / "open/pipe")
+    monkeypatch.chdir(tmp_path / "open")
+    return tmp_path / "open"
 
 
 def read(path: Path | str, *roots: Path) -> bytes:
@@ -76,72 +79,54 @@ def read(path: Path | str, *roots: Path) -> bytes:
 
 
 def refuse(path: Path | str, *roots: Path) -> ToolError:
-    """The error, after a look at what it says."""
+    """The error, after a look at what it says and at what it leaves open."""
+    os.close(free_before := os.dup(1))
     with pytest.raises(ToolError) as caught, FileRoots(roots).open_file(str(path)):
         pass
+    os.close(free_after := os.dup(1))
+    assert free_after == free_before
     assert caught.value.code in CODES
     assert set(caught.value.details) == {"file_path"}
     assert len(to_json(caught.value.as_answer())) < 10_000
     return caught.value
 
 
-def test_what_is_opened_is_told_with_its_real_place_and_its_size(root: Path) -> None:
-    (root / "link.txt").symlink_to("sub/a.txt")
-
-    with FileRoots((root,)).open_file(str(root / "link.txt")) as opened:
-        assert opened.path == root.resolve() / "sub/a.txt"
-        assert opened.size_bytes == len(GOOD)
-        assert opened.content.read() == GOOD
+def test_what_is_opened_is_told_with_its_real_place_and_closed_at_the_end(root: Path) -> None:
+    with FileRoots((root,)).open_file("chain") as opened:
+        assert opened.path == root.resolve() / "a.txt"
 
     assert opened.content.closed
 
 
-def test_a_path_may_begin_at_the_home_or_at_the_working_directory(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """M16"""
-    monkeypatch.setenv("HOME", str(root))
-    monkeypatch.chdir(root / "sub")
-
-    assert read("~/a.txt", root) == read("~//a.txt", root) == GOOD
-    assert read("a.txt", root) == read("./a.txt", root) == read("../a.txt", root) == GOOD
-    assert refuse("~", root).code == "file_not_readable"
-
-
-def test_a_tilde_is_the_home_only_when_it_stands_alone_in_front(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tilde_is_the_home_when_it_stands_alone_in_front(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "~").mkdir()
     for path in ("~/b.txt", "~root"):
         (root / path).write_bytes(GOOD)
     monkeypatch.setenv("HOME", str(root / "sub"))
-    monkeypatch.chdir(root)
 
+    assert read("~/a.txt", root) == read("~//a.txt", root) == read("~/../a.txt", root) == GOOD
     assert read("./~/b.txt", root) == read(root / "~/b.txt", root) == read("~root", root) == GOOD
-    assert refuse("~/b.txt", root).code == "file_not_found"
+    assert [refuse(path, root).code for path in ("~", "~/b.txt")] == ["file_not_readable", "file_not_found"]
 
 
-@pytest.mark.parametrize("name", NAMES_LIKE_ANY)
-def test_a_name_is_taken_as_it_is(root: Path, name: str) -> None:
-    (root / name).write_bytes(GOOD)
-
-    assert read(root / name, root) == GOOD
-
-
-@pytest.mark.parametrize("name", ["", "\0", "a\0.txt", "\ud800", "sub/\udcff.txt", "~/\udfff"])
-def test_what_can_be_no_path_is_not_found(root: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(root)
-
-    assert refuse(name, root).code == "file_not_found"
-
-
-@pytest.mark.parametrize("length", [300, 4_000, 5_000, 10_000_000])
-def test_a_path_that_is_too_long_is_not_found(root: Path, length: int) -> None:
-    for path in (
-        f"{root}/{'x' * length}",
-        f"{root}/{'x/' * (length // 2)}x",
-        f"{root}/{'../' * (length // 3)}{root}/x",
+def test_a_name_is_taken_as_it_is(root: Path) -> None:
+    for name in (
+        *("two words", " ", "line\nbreak\r\n", "%2e%2e%2fa.txt", "&period;", "sub\\..\\a", "file:", "$HOME"),
+        *("-rf", "*?", "\x1b[31m", "\u202egnp.exe", "💾", "\u00dc", "U\u0308"),
     ):
-        error = refuse(path, root)
+        (root / name).write_bytes(GOOD)
 
-        assert error.code == "file_not_found"
-        assert len(str(error.details["file_path"])) < 600
+        assert read(name, root) == GOOD
+
+
+def test_what_can_be_no_path_is_not_found(root: Path) -> None:
+    impossible = ["", "\0", "a\0.txt", "\ud800", "sub/\udcff.txt", "~/\udfff"]
+    too_long = [f"{part * length}x" for part in ("x", "x/", "sub/../") for length in (300, 4_000, 5_000, 1_000_000)]
+
+    errors = [refuse(path, root) for path in (*impossible, *too_long)]
+
+    assert {error.code for error in errors} == {"file_not_found"}
+    assert max(len(str(error.details["file_path"])) for error in errors) < 600
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="There all names are Unicode.")
@@ -153,34 +138,37 @@ def test_a_file_whose_name_no_answer_could_hold_is_not_read(root: Path) -> None:
     assert refuse(root / "link.txt", root).code == "file_not_readable"
 
 
-@pytest.mark.parametrize("path", OUTSIDE)
-def test_what_lies_outside_is_refused_in_the_same_words_whether_it_exists_or_not(
-    top: Path, root: Path, monkeypatch: pytest.MonkeyPatch, path: str
-) -> None:
-    """M16"""
-    (top / "open-too").mkdir()
-    (top / "open-too/a.txt").write_bytes(SECRET)
-    monkeypatch.chdir(root)
+@pytest.mark.parametrize(("path", "code"), [(path, code) for code in ("", *CODES) for path in PATHS[code].split()])
+def test_a_path_counts_as_what_it_leads_to(root: Path, path: str, code: str) -> None:
+    relative = path.format(top=root.parent)
 
-    errors = [refuse(path.format(name, top=top), root) for name in ("a.txt", "sub", "none", "none/none", "sub/a.txt")]
+    for told in (relative, os.path.join(root, relative)):
+        assert refuse(told, root).code == code if code else read(told, root) == GOOD
 
-    assert {error.code for error in errors} == {"path_not_allowed"}
+
+def test_what_is_outside_or_hidden_is_refused_in_the_same_words_whether_it_exists_or_not(root: Path) -> None:
+    errors = [refuse(path.format(top=root.parent), root) for path in PATHS["path_not_allowed"].split()]
+
     assert len({error.message for error in errors}) == 1
     assert f"'{root.resolve()}'" in errors[0].message
     assert "KB_MCP_FILE_ROOTS" in errors[0].message
-    assert errors[0].details["file_path"] == path.format("a.txt", top=top)
+    assert errors[1].details["file_path"] == "../closed"
 
 
-def test_a_part_is_taken_back_by_dots_even_if_it_is_a_link_or_missing(top: Path, root: Path) -> None:
-    (root / "link").symlink_to(top / "closed/sub")
-    (top / "closed/link").symlink_to("/usr/bin")
+def test_links_that_lead_nowhere_are_refused(root: Path) -> None:
+    (root / "0").symlink_to("a.txt")
+    for number in range(1, 3_000):
+        (root / str(number)).symlink_to(str(number - 1))
 
-    for path in ("link/../a.txt", "missing/../a.txt", "a.txt/../a.txt", "../closed/link/../../open/a.txt"):
-        assert read(root / path, root) == GOOD
+    for path in ("circle", "sub/circle", "circle/a.txt"):
+        assert "circle" in refuse(path, root).message
+    # That leads to a file, but some systems give up on the way.
+    with suppress(ToolError):
+        assert read("2999", root) == GOOD
 
 
-def test_a_folder_counts_from_when_it_exists_and_for_where_it_is_at_that_moment(top: Path, root: Path) -> None:
-    """M16"""
+def test_a_folder_counts_from_when_it_exists_and_for_where_it_is_at_that_moment(root: Path) -> None:
+    top = root.parent
     files = FileRoots((top / "later", top / "closed/a.txt"))
     with pytest.raises(ToolError, match="no folder"), files.open_file(str(root / "a.txt")):
         pass
@@ -194,55 +182,7 @@ def test_a_folder_counts_from_when_it_exists_and_for_where_it_is_at_that_moment(
         pass
 
 
-@pytest.mark.parametrize(("target", "code"), [(target, code) for code in TARGETS for target in TARGETS[code].split()])
-def test_a_link_counts_as_what_it_leads_to(top: Path, root: Path, target: str, code: str) -> None:
-    """M16"""
-    (top / "inward").symlink_to("open/sub")
-    (root / "chain").symlink_to("chain2")
-    (root / "chain2").symlink_to("sub/chain3")
-    (root / "sub/chain3").symlink_to("../a.txt")
-    (root / "circle").symlink_to("sub/circle2")
-    (root / "sub/circle2").symlink_to(root / "circle")
-    (root / "outward").symlink_to("../closed")
-    (root / "link").symlink_to(target.format(top=top))
-
-    if code:
-        assert refuse(root / "link", root).code == code
-    else:
-        assert read(root / "link", root) == GOOD
-
-
-def test_links_that_lead_outside_and_back_in_are_fine(top: Path, root: Path) -> None:
-    (root / "out").symlink_to("../closed")
-    (top / "closed/in").symlink_to("../open/sub")
-
-    assert read(root / "out/in/a.txt", root) == read(top / "closed/in/a.txt", root) == GOOD
-    assert refuse(root / "out/in/missing.txt", root).code == "file_not_found"
-
-
-def test_a_very_long_chain_of_links_does_no_harm(root: Path) -> None:
-    (root / "0").symlink_to("a.txt")
-    for number in range(1, 3_000):
-        (root / str(number)).symlink_to(str(number - 1))
-
-    with suppress(ToolError):
-        assert read(root / "2999", root) == GOOD
-
-
-@pytest.mark.parametrize("path", HIDDEN)
-def test_hidden_parts_are_refused_in_the_same_words_whether_they_exist_or_not(root: Path, path: str) -> None:
-    """M16"""
-    (root / "link").symlink_to(".hidden")
-
-    error = refuse(f"{root}/{path}", root)
-
-    assert error.code == "path_not_allowed"
-    assert error.message == refuse("/none", root).message
-
-
-def test_a_relative_path_does_not_hide_that_the_working_directory_is_hidden(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hidden_working_directory_is_hidden(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(root / ".hidden"))
     monkeypatch.chdir(root / ".hidden")
 
@@ -251,55 +191,36 @@ def test_a_relative_path_does_not_hide_that_the_working_directory_is_hidden(
 
 
 def test_a_root_may_be_hidden_and_shows_nothing_else_that_is(root: Path) -> None:
-    """M16"""
     hidden = root / ".hidden"
     (hidden / "kb/.deep").mkdir(parents=True)
     (hidden / "kb/b.txt").write_bytes(GOOD)
     (hidden / "kb/.deep/b.txt").write_bytes(SECRET)
     (root / "docs").symlink_to(".hidden/kb")
+    (root / ".sub").symlink_to("sub")
 
-    assert read(hidden / "kb/b.txt", root, hidden / "kb") == GOOD
-    assert read(root / "docs/b.txt", root, hidden / "kb") == GOOD
+    assert read(hidden / "kb/b.txt", root, hidden / "kb") == read("docs/b.txt", root, hidden / "kb") == GOOD
     assert read(root / "docs/b.txt", root / "docs") == read(hidden / "kb/b.txt", root / "docs") == GOOD
+    assert read(root / ".sub/a.txt", root / ".sub") == GOOD
     for path in (hidden / "a.txt", hidden / "kb/.deep/b.txt", root / "docs/.deep/b.txt", hidden):
         assert refuse(path, root, hidden / "kb").code == "path_not_allowed"
 
 
-@pytest.mark.parametrize("path", OF_SYSTEM)
+@pytest.mark.parametrize("path", PATHS["never"].split())
 def test_the_systems_own_folders_are_never_read(root: Path, path: str) -> None:
-    """M16"""
     for roots in ((root,), (Path("/"),), (Path("/dev"), Path("/proc/self"), Path("/sys/kernel"))):
         assert refuse(path, *roots).code == "path_not_allowed"
-
-
-def test_the_whole_disk_may_be_a_root(root: Path) -> None:
-    assert read(root / "a.txt", Path("/")) == GOOD
-    assert refuse(root / ".hidden/a.txt", Path("/")).code == "path_not_allowed"
-    assert refuse("/", Path("/")).code == "file_not_readable"
-
-
-@contextmanager
-def socket_at(path: Path) -> Iterator[None]:
-    # Such an address is short, and the paths of tests are long.
-    with tempfile.TemporaryDirectory() as short, socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(f"{short}/s")
-        os.replace(f"{short}/s", path)
-        yield
+    assert {refuse(link, Path("/")).code for link in ("zero", "environ")} == {"path_not_allowed"}
+    assert read("a.txt", Path("/")) == GOOD
 
 
 def test_what_is_no_file_is_named_at_once_and_not_waited_for(root: Path) -> None:
-    """M16"""
-    os.mkfifo(root / "pipe")
-
-    with socket_at(root / "socket"):
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("socket")
         errors = {name: refuse(root / name, root) for name in ("pipe", "socket", "sub", "")}
 
     assert {error.code for error in errors.values()} == {"file_not_readable"}
-    assert "a pipe" in errors["pipe"].message
-    assert "a socket" in errors["socket"].message
-    assert "a folder" in errors["sub"].message
-    assert errors["sub"].message == errors[""].message
-    assert refuse(root / "pipe/a.txt", root).code == "file_not_found"
+    assert all(f"a {name}" in errors[name].message for name in ("pipe", "socket"))
+    assert "a folder" in errors["sub"].message == errors[""].message
 
 
 @contextmanager
@@ -318,46 +239,28 @@ def without_privileges() -> Iterator[Path]:
 
 
 def test_without_permission_a_file_is_not_readable() -> None:
-    """M16"""
     with without_privileges() as folder:
-        for name in ("file", "sub/file"):
-            (folder / name).parent.mkdir(exist_ok=True)
-            (folder / name).write_bytes(SECRET)
-        (folder / "file").chmod(0)
-        (folder / "sub").chmod(0)
+        (folder / "a.txt").write_bytes(GOOD)
+        (folder / "a.txt").chmod(0)
+        (folder / "sub").mkdir(mode=0)
 
-        errors = [refuse(folder / name, folder) for name in ("file", "sub/file", "sub/none", "sub/none/none")]
-        (folder / "file").chmod(stat.S_IRUSR)
+        errors = [refuse(folder / name, folder) for name in ("a.txt", "sub/a.txt", "sub/none/none")]
+        (folder / "a.txt").chmod(stat.S_IRUSR)
 
-        assert read(folder / "file", folder, folder / "sub/none") == SECRET
-    assert {error.code for error in errors} == {"file_not_readable"}
-    assert {"permission" in error.message for error in errors} == {True}
+        # A root that cannot be looked at is none, and the others remain.
+        assert read(folder / "a.txt", folder / "sub/none", folder) == GOOD
+    assert {(error.code, "permission" in error.message) for error in errors} == {("file_not_readable", True)}
 
 
-@pytest.mark.skipif(
-    not hasattr(os, "O_PATH"), reason="Folders are listed to pass through them where there is no O_PATH."
-)
+@pytest.mark.skipif(not hasattr(os, "O_PATH"), reason="Elsewhere a folder must be listed to be passed through.")
 def test_a_folder_that_cannot_be_listed_can_be_passed_through() -> None:
     with without_privileges() as folder:
         (folder / "sub").mkdir()
         (folder / "sub/a.txt").write_bytes(GOOD)
-        for passed in (folder / "sub", folder):
-            passed.chmod(stat.S_IXUSR)
+        (folder / "sub").chmod(stat.S_IXUSR)
+        folder.chmod(stat.S_IXUSR)
 
         assert read(folder / "sub/a.txt", folder) == GOOD
-
-
-def test_refusals_leave_no_descriptor_open(root: Path) -> None:
-    os.mkfifo(root / "pipe")
-    (root / "circle").symlink_to("circle")
-    before = len(os.listdir("/dev/fd"))
-
-    for name in ("a.txt", "sub/a.txt"):
-        read(root / name, root)
-    for name in ("sub/none", "sub/none/none", "a.txt/a", "pipe", "sub", "circle", "circle/a.txt", ".hidden/a.txt"):
-        refuse(root / name, root)
-
-    assert len(os.listdir("/dev/fd")) == before
 
 
 def exchange_file_for_link(root: Path) -> None:
@@ -383,49 +286,29 @@ def exchange_root_for_link(root: Path) -> None:
 Exchange = Callable[[Path], None]
 
 
-@pytest.mark.parametrize("exchange", [exchange_file_for_link, exchange_folder_for_link, exchange_root_for_link])
-def test_what_becomes_a_link_after_it_was_checked_is_refused(
-    root: Path, monkeypatch: pytest.MonkeyPatch, exchange: Exchange
-) -> None:
-    """M16"""
-    resolve = os.path.realpath
-
-    def resolve_and_exchange(path: str) -> str:
-        resolved = resolve(path)
-        if resolved.endswith("a.txt"):
-            exchange(root)
-        return resolved
-
-    monkeypatch.setattr(os.path, "realpath", resolve_and_exchange)
-
-    assert refuse(root / "sub/a.txt", root).code == "path_not_allowed"
-
-
 @pytest.mark.parametrize(
-    ("exchange", "code"),
-    [(exchange_file_for_link, "path_not_allowed"), (exchange_file_for_pipe, "file_not_readable")],
+    ("part", "exchange"),
+    [
+        ("open", exchange_root_for_link),
+        ("sub", exchange_folder_for_link),
+        ("a.txt", exchange_file_for_link),
+        ("a.txt", exchange_file_for_pipe),
+    ],
 )
-def test_what_is_exchanged_after_it_was_looked_at_is_refused(
-    root: Path, monkeypatch: pytest.MonkeyPatch, exchange: Exchange, code: str
+def test_what_is_exchanged_after_it_was_checked_is_refused(
+    root: Path, monkeypatch: pytest.MonkeyPatch, part: str, exchange: Exchange
 ) -> None:
-    """M16"""
-    look = os.stat
+    open_part = os.open
 
-    def look_and_exchange(
-        path: str | int, *, dir_fd: int | None = None, follow_symlinks: bool = True
-    ) -> os.stat_result:
-        found = look(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
-        if dir_fd is not None:
+    def exchange_and_open(path: Path | str, flags: int, *, dir_fd: int | None = None) -> int:
+        if Path(path).name == part:
             exchange(root)
-        return found
+        return open_part(path, flags, dir_fd=dir_fd)
 
-    before = len(os.listdir("/dev/fd"))
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "stat", look_and_exchange)
-        error = refuse(root / "sub/a.txt", root)
+    monkeypatch.setattr(os, "open", exchange_and_open)
 
-    assert error.code == code
-    assert len(os.listdir("/dev/fd")) == before
+    code = "file_not_readable" if exchange is exchange_file_for_pipe else "path_not_allowed"
+    assert refuse("sub/a.txt", root / "sub", root).code == code
 
 
 def put_back(root: Path) -> None:
@@ -439,9 +322,8 @@ def put_back(root: Path) -> None:
 
 @pytest.mark.parametrize("exchange", [exchange_file_for_link, exchange_file_for_pipe, exchange_folder_for_link])
 def test_whoever_swaps_the_path_all_the_while_never_gets_another_file_read(root: Path, exchange: Exchange) -> None:
-    """M16"""
     is_over = threading.Event()
-    seen: set[bytes | str] = set()
+    seen: list[bytes | str] = []
 
     def keep_swapping() -> None:
         while not is_over.is_set():
@@ -451,31 +333,27 @@ def test_whoever_swaps_the_path_all_the_while_never_gets_another_file_read(root:
     swapping = threading.Thread(target=keep_swapping)
     swapping.start()
     try:
-        for _ in range(4_000):
+        while swapping.is_alive() and (len(seen) < 4_000 or not {GOOD} < set(seen)):
             try:
-                seen.add(read(root / "sub/a.txt", root))
+                seen.append(read("sub/a.txt", root))
             except ToolError as error:
-                seen.add(error.code)
+                seen.append(error.code)
     finally:
         is_over.set()
         swapping.join()
 
-    assert GOOD in seen
-    assert seen <= {GOOD, *CODES}
-    assert len(seen) > 1
+    assert {GOOD} < set(seen) <= {GOOD, *CODES}
 
 
 NAMES = st.sampled_from(["a", "b", ".h"])
-PLACES = st.tuples(st.sampled_from(["open", "closed"]), st.lists(NAMES, min_size=1, max_size=3)).map(
-    lambda place: "/".join([place[0], *place[1]])
-)
+INNER = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
+PLACES = st.builds("{}/{}".format, st.sampled_from(["open", "closed"]), INNER)
 WAYS = st.lists(st.one_of(NAMES, st.sampled_from(["..", "open", "closed"])), min_size=1, max_size=5).map("/".join)
 
 
-def build(top: Path, files: set[str], links: dict[str, str]) -> set[tuple[int, int]]:
-    """What may be read below `open`, as device and number. Links come last, so nothing is written through them."""
-    (top / "open").mkdir()
-    for place in (*files, *links):
+def build(top: Path, files: set[str], links: dict[str, str]) -> set[int]:
+    """The inodes that may be read below `open`. Links come last, so that nothing is written through them."""
+    for place in ("open/a", *files, *links):
         with suppress(OSError):
             (top / place).parent.mkdir(parents=True, exist_ok=True)
     for place in files:
@@ -484,12 +362,8 @@ def build(top: Path, files: set[str], links: dict[str, str]) -> set[tuple[int, i
     for place, target in links.items():
         with suppress(OSError):
             (top / place).symlink_to(target.format(top=top))
-    return {
-        (found.st_dev, found.st_ino)
-        for folder, _, names in os.walk(top / "open")
-        for path in (Path(folder, name) for name in names)
-        if "/." not in str(path.relative_to(top)) and stat.S_ISREG((found := path.lstat()).st_mode)
-    }
+    found = (Path(folder, name) for folder, _, names in os.walk(top / "open") for name in names)
+    return {path.lstat().st_ino for path in found if not path.is_symlink() and ".h" not in path.parts}
 
 
 @settings(max_examples=200, deadline=None)
@@ -501,30 +375,21 @@ def build(top: Path, files: set[str], links: dict[str, str]) -> set[tuple[int, i
 def test_in_any_tree_just_the_files_that_really_lie_below_a_root_and_are_not_hidden_are_opened(
     files: set[str], links: dict[str, str], path: str
 ) -> None:
-    """M16"""
     with tempfile.TemporaryDirectory() as folder:
         top = Path(folder).resolve()
         allowed = build(top, files, links)
-        opened: tuple[int, int] | None = None
+        opened = expected = None
 
         with suppress(ToolError), FileRoots((top / "open",)).open_file(f"{top}/{path}") as file:
-            found = os.fstat(file.content.fileno())
-            opened = (found.st_dev, found.st_ino)
-            assert opened == (file.path.lstat().st_dev, file.path.lstat().st_ino)
+            opened = os.fstat(file.content.fileno()).st_ino
+            assert opened == file.path.lstat().st_ino
+        with suppress(OSError):
+            expected = (top / path).stat().st_ino
 
         assert opened is None or opened in allowed
+        # With dots the system looks elsewhere when the part before them is a link.
         if ".." not in path:
-            assert opened == look_up(top / path, allowed)
-
-
-def look_up(path: Path, allowed: set[tuple[int, int]]) -> tuple[int, int] | None:
-    """What the system itself finds there, if it may be read."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    is_shown = (found.st_dev, found.st_ino) in allowed and ".h" not in path.parts
-    return (found.st_dev, found.st_ino) if is_shown else None
+            assert opened == (expected if expected in allowed and ".h" not in path.split("/") else None)
 
 
 @settings(deadline=None)

@@ -41,12 +41,12 @@ class TypeScriptClient:
         # The script ends with its input.
         self._process.communicate(timeout=COMMAND_WITHIN_SECONDS)
 
-    def answer(self, step: str, *given: Json) -> Any:  # Any: a value of JSON
+    def answer(self, step: str, *given: str | Json) -> Any:  # Any: a value of JSON
         outcome = self._take(step, given)
         assert "thrown" not in outcome, outcome
         return outcome["answer"]
 
-    def thrown(self, step: str, *given: Json) -> Json:
+    def thrown(self, step: str, *given: str | Json) -> Json:
         """The exception that the step throws."""
         outcome = self._take(step, given)
         assert "answer" not in outcome, outcome
@@ -57,7 +57,7 @@ class TypeScriptClient:
         result: Json = self.answer("callTool", {"name": tool, "arguments": arguments})
         return result
 
-    def _take(self, step: str, given: tuple[Json, ...]) -> Json:
+    def _take(self, step: str, given: tuple[str | Json, ...]) -> Json:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps([step, *given]) + "\n")
@@ -107,9 +107,9 @@ def test_the_typescript_client_is_told_of_what_kind_an_error_of_the_protocol_is(
 
 def test_the_typescript_client_may_ask_for_progress(typescript: TypeScriptClient) -> None:
     """M4: over HTTP its answer then comes as events."""
-    result = typescript.answer("callToolForProgress", {"name": "kb_status", "arguments": {}})
+    outcome = typescript.answer("callToolForProgress", {"name": "kb_status", "arguments": {}})
 
-    assert not result["isError"]
+    assert not outcome["result"]["isError"]
 
 
 def test_the_typescript_client_comes_in_only_with_the_key(running_engine: EngineProgram, tmp_path: Path) -> None:

@@ -74,11 +74,13 @@ def is_modern(params: Mapping[str, Any] | None) -> bool:
     return VERSION_KEY in _meta_of(params)
 
 
-def _without_progress(params: dict[str, Any] | None) -> dict[str, Any] | None:
+def without_progress(request: JSONRPCRequest) -> JSONRPCRequest:
     """For a client that cannot be told of any: no tool may take its time because somebody seems to listen."""
-    if params is None or "progressToken" not in _meta_of(params):
-        return params
-    return {**params, "_meta": {name: value for name, value in _meta_of(params).items() if name != "progressToken"}}
+    meta = _meta_of(request.params)
+    if request.params is None or "progressToken" not in meta:
+        return request
+    others = {name: value for name, value in meta.items() if name != "progressToken"}
+    return request.model_copy(update={"params": {**request.params, "_meta": others}})
 
 
 def _meta_of(params: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -144,7 +146,7 @@ class Exchange:
             progress_token=progress_token_of(request),
             send=notify,
         )
-        params = request.params if notify else _without_progress(request.params)
+        params = (request if notify else without_progress(request)).params
         try:
             result = await serve_one(
                 self._server, context, request.method, params, connection=connection, lifespan_state=None

@@ -24,7 +24,7 @@ from starlette.types import Message, Receive, Scope, Send
 from kb.client import Json
 from kb.mcp.announcements import Announcements
 from kb.mcp.errors import SERVER_ERROR, error_message
-from kb.mcp.exchange import DEFAULT_VERSION, Exchange, Malformed, parse_message, progress_token_of
+from kb.mcp.exchange import DEFAULT_VERSION, Exchange, Malformed, parse_message, progress_token_of, without_progress
 from kb.mcp.naming import with_named_errors
 from kb.mcp.server import KnowledgeServer
 
@@ -135,16 +135,8 @@ class HttpEndpoint:
 
     async def _announce(self, request: Request, send: Send) -> None:
         with self._announcements.open_stream() as announced:
-            async with anyio.create_task_group() as group:
-
-                async def watch_client() -> None:
-                    while (await request.receive())["type"] != "http.disconnect":
-                        pass
-                    group.cancel_scope.cancel()
-
-                group.start_soon(watch_client)
+            async with _ending_with_client(request):
                 await _send_events(announced, send)
-                group.cancel_scope.cancel()
 
     def _end_session(self, request: Request) -> Response:
         session = request.headers.get(SESSION_HEADER)
@@ -159,18 +151,39 @@ class HttpEndpoint:
         return Response(status_code=204)
 
     async def _serve_modern(self, message: object, request: Request, body: bytes, send: Send) -> None:
+        is_stream = isinstance(message, JSONRPCRequest) and message.method == "subscriptions/listen"
+        wants_events = is_stream or _accepts_events(request.headers, by_default=True)
+        if not wants_events and isinstance(message, JSONRPCRequest):
+            body = to_json(without_progress(message).model_dump(exclude_unset=True))
         unread = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def receive() -> Message:
             return unread.pop() if unread else await request.receive()
 
-        is_stream = isinstance(message, JSONRPCRequest) and message.method == "subscriptions/listen"
-        wants_events = is_stream or _accepts_events(request.headers, by_default=True)
         # The SDK refuses a client that does not say that it can read both; we know what to send it.
         scope = {**request.scope, "headers": [*request.scope["headers"]]}
         MutableHeaders(scope=scope)["accept"] = "application/json, text/event-stream"
-        manager = self._modern if wants_events else self._modern_json
-        await with_named_errors(manager.handle_request)(scope, receive, send)
+        if wants_events:
+            await with_named_errors(self._modern.handle_request)(scope, receive, send)
+            return
+        # Who hangs up has cancelled the request; the SDK looks out for that only where it sends events.
+        async with _ending_with_client(request):
+            await with_named_errors(self._modern_json.handle_request)(scope, receive, send)
+
+
+@asynccontextmanager
+async def _ending_with_client(request: Request) -> AsyncIterator[None]:
+    """The block ends at the latest when the client hangs up. What it sent must have been read before."""
+    async with anyio.create_task_group() as group:
+
+        async def watch_client() -> None:
+            while (await request.receive())["type"] != "http.disconnect":
+                pass
+            group.cancel_scope.cancel()
+
+        group.start_soon(watch_client)
+        yield
+        group.cancel_scope.cancel()
 
 
 def refuse(

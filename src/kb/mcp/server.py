@@ -51,6 +51,8 @@ INSTRUCTIONS = (
 # Whoever listens is told of a change and need not wait for this to pass. Others may be behind by it at most: a tool
 # that the list has no longer can still be called, and tells why it does nothing.
 LISTS_STAY_FRESH_MS = 60_000
+# Documents come and go at any time, and are nobody else's affair.
+RESOURCES_HINT = CacheHint(ttl_ms=5_000, scope="private")
 
 Context: TypeAlias = ServerRequestContext[Any, Any]  # Any: the SDK's types for a lifespan and a request
 
@@ -67,6 +69,8 @@ class KnowledgeServer(Server[None]):
             capabilities.tools.list_changed = True
         if capabilities.prompts is not None:
             capabilities.prompts.list_changed = False
+        if capabilities.resources is not None:
+            capabilities.resources.list_changed = capabilities.resources.subscribe = False
         return capabilities
 
 
@@ -105,7 +109,12 @@ def build_server(
         version=VERSION,
         title="kb",
         instructions=INSTRUCTIONS,
-        cache_hints={"tools/list": hint, "prompts/list": hint},
+        cache_hints={
+            "tools/list": hint,
+            "prompts/list": hint,
+            "resources/list": RESOURCES_HINT,
+            "resources/templates/list": RESOURCES_HINT,
+        },
         # Asked for at each call of the newest protocol, to compare with headers; the list would be made each time.
         get_tool_input_schema=lambda name: by_name[name].input_schema if name in by_name else None,
         on_list_tools=list_tools,

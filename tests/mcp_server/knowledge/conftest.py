@@ -61,9 +61,7 @@ def knowledge_agent(request: pytest.FixtureRequest, knowledge_agents: Agents) ->
 
 
 @pytest.fixture(scope="session")
-def own_engine(
-    model_folder: object, files: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[EngineProgram]:
+def own_engine(model_folder: object, files: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
     """`kb up` without keys, whose base no other test needs: it may be cleared at any time. Its files are small."""
     settings = {"KB_MCP_FILE_ROOTS": str(files), "KB_MAX_FILE_MB": "1"}
     program = EngineProgram(tmp_path_factory.mktemp("own-engine"), settings)

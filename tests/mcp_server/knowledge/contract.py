@@ -306,7 +306,9 @@ _CONTINUATION: Shape = {"truncated": True, "next_offset": int, "continue_with": 
 ADDITIONS: dict[str, Shape] = {
     "sync add": {"duplicate": True},
     "search": {
-        "results": [{"metadata": {"title": TEXT, "heading": (TEXT, None), "tags": [TEXT], "pages": int, "author": TEXT}}],
+        "results": [
+            {"metadata": {"title": TEXT, "heading": (TEXT, None), "tags": [TEXT], "pages": int, "author": TEXT}}
+        ],
         "degraded": True,
         "suggestion": TEXT,
         **_CONTINUATION,

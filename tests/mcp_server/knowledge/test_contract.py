@@ -54,7 +54,9 @@ def wrong_values(schema: dict[str, Any]) -> Iterator[object]:
     yield from WRONG_TYPES[schema["type"]]
     step = STEPS.get(schema["type"], 0)
     yield from (schema[bound] + sign * step for bound, sign in (("minimum", -1), ("maximum", 1)) if bound in schema)
-    yield from ("x" * (schema[bound] + sign) for bound, sign in (("minLength", -1), ("maxLength", 1)) if bound in schema)
+    yield from (
+        "x" * (schema[bound] + sign) for bound, sign in (("minLength", -1), ("maxLength", 1)) if bound in schema
+    )
     if "enum" in schema:
         yield from ("", schema["enum"][0].upper(), ",".join(schema["enum"]))
     if schema.get("format") == "uuid":
@@ -211,7 +213,17 @@ NOT_CONFIRMED: list[Json] = [
     *({**CONFIRMATION, "confirm": value} for value in (False, None, "true", "True", 1, 1.0, [True], {"confirm": True})),
     *(
         {**CONFIRMATION, "confirmation_phrase": value}
-        for value in ("delete all", "DELETE", "DELETE ALL ", " DELETE ALL", "DELETE  ALL", "", None, True, ["DELETE ALL"])
+        for value in (
+            "delete all",
+            "DELETE",
+            "DELETE ALL ",
+            " DELETE ALL",
+            "DELETE  ALL",
+            "",
+            None,
+            True,
+            ["DELETE ALL"],
+        )
     ),
 ]
 

@@ -4,40 +4,41 @@ import asyncio
 import json
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from datetime import timedelta
-from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from starlette.routing import Route, Router
 from tests.engine_program import EngineProgram
 from tests.following import PAGE_MESSAGE
 from tests.mcp_server.fixtures_processes import open_adding_program
 from tests.mcp_server.programs import Era, McpProgram, sdk_client
-from tests.mcp_server.recording import PretendedEngine
 from tests.mcp_server.test_other_clients import TypeScriptClient
-from tests.mcp_server.test_transport import modern_headers, modern_params
+from tests.mcp_server.test_transport import MODERN_VERSION, modern_headers, modern_params
 from tests.pdf_files import make_text_pdf
 from tests.scanned_pages import write_scan
 from websockets.asyncio.client import connect
 
 from kb.client import EngineClient, Json
-from kb.client import engine as engine_client
-from kb.mcp.file_roots import FileRoots
-from kb.mcp.tools import Call
-from kb.mcp.toolsets import jobs
-from kb.mcp.toolsets.jobs import follow_job
-from kb.mcp.uploads import Uploads
+from kb.listening import Access
+from kb.mcp.announcements import Announcements
+from kb.mcp.exchange import Exchange
+from kb.mcp.guard import Guard
+from kb.mcp.http import HttpEndpoint
+from kb.mcp.server import build_server
+from kb.mcp.tools import Caller, ReportProgress, Tool
+from kb.mcp.toolsets.kb import KB_TOOLS
+from kb.mcp.watching import WatchedEngine
 
 pytestmark = pytest.mark.anyio
 
 WITHIN_SECONDS = 60
 PAGES = 12
+ASKED_WITH = "a name of mine"
 BOTH = "application/json, text/event-stream"
 JSON_ALONE = "application/json"
+REVISIONS = ("2025-06-18", MODERN_VERSION)
 
 Told: TypeAlias = list[Json]
 """The parameters of the notifications, less their token."""
@@ -60,7 +61,7 @@ def program(running_engine: EngineProgram, folder: Path) -> Iterator[McpProgram]
 def pdf(folder: Path) -> str:
     """A file that the base does not have yet."""
     word = uuid.uuid4().hex
-    pages = [" ".join(f"Page {page} tells {word} {line} times." for line in range(40)) for page in range(1, PAGES + 1)]
+    pages = [f"Page {page} tells of {word}." for page in range(1, PAGES + 1)]
     path = folder / f"{word}.pdf"
     path.write_bytes(make_text_pdf(pages))
     return str(path)
@@ -84,30 +85,30 @@ def parse_events(response: httpx.Response) -> list[Json]:
     return [json.loads(line.removeprefix("data: ")) for line in response.text.splitlines() if line.startswith("data:")]
 
 
-async def post(
-    program: McpProgram,
-    tool: str,
-    arguments: Json,
-    *,
-    token: str | int | None,
-    modern: bool = False,
-    accept: str = BOTH,
-) -> httpx.Response:
-    params = {"name": tool, "arguments": arguments, **(modern_params() if modern else {"_meta": {}})}
+def call_of(tool: str, arguments: Json, token: Any, revision: str = REVISIONS[0], accept: str = BOTH) -> Json:
+    """A request as `httpx` takes it."""
+    is_newest = revision == MODERN_VERSION
+    params = {"name": tool, "arguments": arguments, **(modern_params() if is_newest else {"_meta": {}})}
     if token is not None:
         params["_meta"]["progressToken"] = token
-    headers = modern_headers("tools/call", tool) if modern else {"MCP-Protocol-Version": "2025-06-18"}
+    headers = modern_headers("tools/call", tool) if is_newest else {"MCP-Protocol-Version": revision}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    return {"json": body, "headers": {**headers, "Accept": accept}}
+
+
+async def post(program: McpProgram, tool: str, arguments: Json, token: Any, **how: str) -> httpx.Response:
     async with httpx.AsyncClient(base_url=program.url, trust_env=False, timeout=WITHIN_SECONDS) as http:
-        return await http.post("/mcp", json=body, headers={**headers, "Accept": accept})
+        return await http.post("/mcp", **call_of(tool, arguments, token, **how))
 
 
 async def by_http(program: McpProgram, tool: str, arguments: Json) -> tuple[Told, Json]:
-    return split_answer(parse_events(await post(program, tool, arguments, token="a token")), "a token")
+    return split_answer(parse_events(await post(program, tool, arguments, ASKED_WITH)), ASKED_WITH)
 
 
 async def by_newest_http(program: McpProgram, tool: str, arguments: Json) -> tuple[Told, Json]:
-    return split_answer(parse_events(await post(program, tool, arguments, token="a token", modern=True)), "a token")
+    return split_answer(
+        parse_events(await post(program, tool, arguments, ASKED_WITH, revision=MODERN_VERSION)), ASKED_WITH
+    )
 
 
 async def by_websocket(program: McpProgram, tool: str, arguments: Json) -> tuple[Told, Json]:
@@ -185,7 +186,7 @@ def assert_told_to_the_end(told: Told, pages: int) -> None:
     assert {params["total"] for params in told} == {1.0}
     done = [params["progress"] for params in told]
     assert done == sorted(set(done))
-    assert 0 <= done[0]
+    assert done[0] >= 0
     assert done[-1] == 1.0
     named = [found for params in told if (found := PAGE_MESSAGE.fullmatch(params["message"]))]
     assert {int(found[2]) for found in named} == {pages}
@@ -202,7 +203,7 @@ async def test_who_adds_a_document_and_waits_is_told_of_its_pages(program: McpPr
 
 async def test_who_waits_for_a_task_is_told_of_its_pages(program: McpProgram, pdf: str, speak: Speak) -> None:
     """M22, M23"""
-    queued = (await post(program, "knowledge-add", {"file_path": pdf}, token=None)).json()["result"]
+    queued = (await post(program, "knowledge-add", {"file_path": pdf}, None)).json()["result"]
     task_id = queued["structuredContent"]["task_id"]
 
     told, result = await speak(program, "knowledge-task-status", {"task_id": task_id, "wait": True})
@@ -222,35 +223,60 @@ async def test_a_scan_tells_of_its_pages_too(program: McpProgram, folder: Path) 
     assert_told_to_the_end(told, len(lines))
 
 
-@pytest.mark.parametrize("modern", [False, True], ids=["2025", "2026"])
-@pytest.mark.parametrize("token", ["a token", "", "0", 0, 7, -1, 2**53])
-async def test_the_token_comes_back_as_it_was(program: McpProgram, token: str | int, modern: bool) -> None:
+@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("token", [ASKED_WITH, "", "0", 0, 7, -1, 2**53])
+async def test_the_token_comes_back_as_it_was(program: McpProgram, token: str | int, revision: str) -> None:
     """M8, M23: of whatever tool waits."""
     note = {"text": f"A note of {uuid.uuid4().hex}.", "wait": True}
 
-    response = await post(program, "kb_addnote", note, token=token, modern=modern)
+    response = await post(program, "kb_addnote", note, token, revision=revision)
 
     told, result = split_answer(parse_events(response), token)
     assert result["structuredContent"]["status"] == "completed"
     assert told[-1]["progress"] == told[-1]["total"] == 1.0
 
 
-@pytest.mark.parametrize("modern", [False, True], ids=["2025", "2026"])
+@pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize(
     ("token", "accept"),
     [(None, BOTH), (None, JSON_ALONE), (7, JSON_ALONE), (None, "*/*")],
     ids=["no token", "json without token", "json with token", "anything"],
 )
 async def test_who_does_not_ask_or_cannot_listen_gets_plain_json(
-    program: McpProgram, pdf: str, token: int | None, accept: str, modern: bool
+    program: McpProgram, pdf: str, token: int | None, accept: str, revision: str
 ) -> None:
     """M4, M23"""
     arguments = {"file_path": pdf, "async": False}
 
-    response = await post(program, "knowledge-add", arguments, token=token, accept=accept, modern=modern)
+    response = await post(program, "knowledge-add", arguments, token, accept=accept, revision=revision)
 
     assert response.headers["content-type"] == "application/json"
     assert response.json()["result"]["structuredContent"]["success"] is True
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("accept", [JSON_ALONE, BOTH])
+async def test_no_tool_takes_its_time_for_a_client_that_cannot_listen(revision: str, accept: str) -> None:
+    """M4, M23: though it asks for progress, it would have given up before a long job ends."""
+    listeners = []
+
+    async def call_tool(tool: Tool, arguments: Json, caller: Caller, report: ReportProgress | None) -> Json:
+        listeners.append(report)
+        return {"content": [], "isError": False}
+
+    announcements = Announcements()
+    engine = WatchedEngine(EngineClient("http://localhost"), "http://localhost")
+    server = build_server(KB_TOOLS, engine, call_tool, announcements.listen)
+    endpoint = HttpEndpoint(server, Exchange(server), announcements)
+    app = Guard(Router([Route("/mcp", endpoint)]), Access("", "", ("localhost",), ()))
+    async with (
+        endpoint.running(),
+        httpx.AsyncClient(base_url="http://localhost", transport=httpx.ASGITransport(app)) as http,
+    ):
+        await http.post("/mcp", **call_of("kb_status", {}, 0, revision, accept))
+
+    (listener,) = listeners
+    assert (listener is None) == (accept == JSON_ALONE)
 
 
 async def test_who_does_not_ask_over_a_websocket_hears_nothing_but_the_answer(program: McpProgram, pdf: str) -> None:
@@ -264,113 +290,13 @@ async def test_who_does_not_ask_over_a_websocket_hears_nothing_but_the_answer(pr
     assert answer["result"]["structuredContent"]["success"] is True
 
 
-@pytest.mark.parametrize("token", [True, 1.5, None, [], {}], ids=str)
-async def test_what_is_no_token_is_not_sent_back(program: McpProgram, token: Any) -> None:
+@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("token", [True, 1.5, [], {}], ids=str)
+async def test_what_is_no_token_is_not_sent_back(program: McpProgram, token: object, revision: str) -> None:
     """M23: hostile or mistaken, it does no harm."""
-    response = await post(program, "kb_status", {}, token=token)
+    note = {"text": f"A note of {uuid.uuid4().hex}.", "wait": True}
+
+    response = await post(program, "kb_addnote", note, token, revision=revision)
 
     assert "notifications/progress" not in response.text
-
-
-class EngineThatTells(PretendedEngine):
-    """Of one job, as it stands next each time that it is asked."""
-
-    told: Iterator[Json]
-
-    @property  # type: ignore[override]  # what it answers changes by itself
-    def answer(self) -> httpx.Response:
-        return httpx.Response(200, json=next(self.told))
-
-
-@pytest.fixture(scope="module")
-def telling_engine() -> Iterator[EngineThatTells]:
-    engine = EngineThatTells()
-    with engine.running(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine_client, "FIRST_POLL_SECONDS", 0.0)
-        yield engine
-
-
-def job(status: str, progress: float, message: str) -> Json:
-    return {"uuid": str(uuid.UUID(int=7)), "status": status, "progress": progress, "message": message}
-
-
-def follow(engine: EngineThatTells, told: Sequence[Json]) -> list[tuple[float, str]]:
-    """What is reported of a job that the engine tells of in this way."""
-    reported: list[tuple[float, str]] = []
-
-    async def report(done: float, message: str) -> None:
-        reported.append((done, message))
-
-    async def run() -> Json:
-        async with EngineClient(engine.url) as client:
-            call = Call(
-                client,
-                Uploads(Path("nowhere"), timedelta()),
-                FileRoots(()),
-                "agent",
-                lambda later: later.close(),
-                report,
-            )
-            return await follow_job(call, told[0])
-
-    engine.told = iter(told)
-    assert asyncio.run(run()) == told[-1]
-    return reported
-
-
-def test_what_is_reported_rises_even_where_the_jobs_own_number_falls(telling_engine: EngineThatTells) -> None:
-    """M23: pages that turn out to be scans are more work than was thought."""
-    told = [
-        job("queued", 0.0, ""),
-        job("running", 0.5, "Processing page 5 of 10"),
-        job("running", 0.2, "Processing page 6 of 10"),
-        job("running", 0.2, "Processing page 6 of 10"),
-        job("running", 0.8, "Processing page 9 of 10"),
-        job("completed", 1.0, "Processing page 10 of 10"),
-    ]
-
-    reported = follow(telling_engine, told)
-
-    done, messages = zip(*reported, strict=True)
-    assert done == (0.0, 0.5, pytest.approx(0.5, abs=0.01), 0.8, 1.0)
-    assert done[2] > 0.5
-    assert messages == ("Waiting for its turn", *(f"Processing page {page} of 10" for page in (5, 6, 9, 10)))
-
-
-def test_a_job_that_goes_on_at_its_last_percent_is_told_of_time_and_again(
-    telling_engine: EngineThatTells, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """M23: a client that hears nothing for a minute gives up."""
-    monkeypatch.setattr(jobs, "REPEAT_AFTER_SECONDS", 0.0)
-    told = [*[job("running", 1.0, "Processing page 9 of 9")] * 50, job("completed", 1.0, "Processing page 9 of 9")]
-
-    done = [done for done, _ in follow(telling_engine, told)]
-
-    assert len(done) == 51
-    assert done == sorted(set(done))
-    assert done[-1] == 1.0
-
-
-running_jobs = st.builds(
-    job, st.sampled_from(["queued", "running"]), st.floats(0, 1), st.sampled_from(["", "Reading", "Page 1", "Page 2"])
-)
-ends = st.builds(job, st.sampled_from(["failed", "cancelled"]), st.floats(0, 1), st.sampled_from(["", "Page 2"]))
-
-
-@given(st.lists(running_jobs, max_size=8), ends | st.just(job("completed", 1.0, "Page 2")))
-def test_whatever_a_job_tells_what_is_reported_rises_and_leaves_no_message_out(
-    telling_engine: EngineThatTells, course: list[Json], end: Json
-) -> None:
-    """M23"""
-    told = [*course, end]
-
-    reported = follow(telling_engine, told)
-
-    done = [done for done, _ in reported]
-    assert done == sorted(set(done))
-    assert all(0 <= number <= 1 for number in done)
-    assert (done[-1] == 1.0) == (end["status"] == "completed")
-    messages = [each["message"] or "Waiting for its turn" for each in told]
-    assert [first for first, _ in groupby(message for _, message in reported)] == [
-        first for first, _ in groupby(messages)
-    ]
+    assert "-32602" in response.text

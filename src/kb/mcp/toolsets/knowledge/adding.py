@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import os
 from contextlib import ExitStack, suppress
 from functools import partial
 
@@ -51,8 +50,7 @@ async def _send(call: Call, arguments: Json) -> tuple[Json, int]:
 async def _submit(engine: EngineClient, file: OpenedFile, arguments: Json) -> Json:
     metadata = dict(arguments.get("metadata", {}))
     title, tags = metadata.pop("title", None), metadata.pop("tags", ())
-    # A path may hold bytes that are no text, and those cannot be sent as they are.
-    path = os.fsencode(file.path).decode(errors="backslashreplace")
+    path = str(file.path)
     try:
         return await engine.submit_file(
             (file.path.name, file.content),
