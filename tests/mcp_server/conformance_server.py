@@ -1,10 +1,12 @@
-"""The server's real transport, with the tools and prompts that the conformance suite calls.
+"""The server's real transport, with the tools, prompts and resources that the conformance suite asks for.
 
 `python -m tests.mcp_server.conformance_server` prints its address and serves until it is told to stop. It needs
 no engine: kb's own tools are listed, but whoever calls one is told that there is none.
 """
 
 import asyncio
+import json
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 
@@ -14,6 +16,7 @@ from mcp.shared.exceptions import MCPError, NoBackChannelError
 from mcp.types import (
     MISSING_REQUIRED_CLIENT_CAPABILITY,
     AudioContent,
+    BlobResourceContents,
     CallToolRequestParams,
     CallToolResult,
     ContentBlock,
@@ -21,9 +24,15 @@ from mcp.types import (
     GetPromptRequestParams,
     GetPromptResult,
     ImageContent,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
     PromptMessage,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
     TextContent,
     TextResourceContents,
     Tool,
@@ -32,6 +41,7 @@ from starlette.routing import Route, Router, WebSocketRoute
 
 from kb.client import EngineClient, Json
 from kb.listening import Access, listen, url_of
+from kb.mcp import resources
 from kb.mcp.announcements import Announcements
 from kb.mcp.app import PATH
 from kb.mcp.exchange import Exchange
@@ -125,8 +135,53 @@ def prompt_answers(arguments: Mapping[str, str]) -> Mapping[str, list[ContentBlo
     }
 
 
-def add_fixtures(server: KnowledgeServer, announcements: Announcements) -> None:
-    """Put the suite's tools and prompts before the server's own."""
+# What the suite reads by its URI, and what stands for any other of this shape.
+RESOURCES: Mapping[str, TextResourceContents | BlobResourceContents] = {
+    "test://static-text": TextResourceContents(
+        uri="test://static-text",
+        mime_type="text/plain",
+        text="This is the content of the static text resource.",
+    ),
+    "test://static-binary": BlobResourceContents(uri="test://static-binary", mime_type="image/png", blob=PNG),
+}
+TEMPLATE = ResourceTemplate(uri_template="test://template/{id}/data", name="data")
+
+
+def find_resource(uri: str) -> TextResourceContents | BlobResourceContents | None:
+    of_template = re.fullmatch(r"test://template/(\w+)/data", uri)
+    if of_template:
+        words = json.dumps({"id": of_template[1], "templateTest": True, "data": f"Data for ID: {of_template[1]}"})
+        return TextResourceContents(uri=uri, mime_type="application/json", text=words)
+    return RESOURCES.get(uri)
+
+
+def add_resources(server: KnowledgeServer) -> None:
+    """Put the suite's resources where the server has documents, of which there are none without an engine."""
+    list_own_templates = handler_of(server, "resources/templates/list")
+
+    async def list_resources(context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
+        return ListResourcesResult(
+            resources=[Resource(uri=uri, name=uri, mime_type=content.mime_type) for uri, content in RESOURCES.items()]
+        )
+
+    async def list_templates(context: Context, params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+        listed = ListResourceTemplatesResult.model_validate(await list_own_templates(context, params))
+        return ListResourceTemplatesResult(resource_templates=[TEMPLATE, *listed.resource_templates])
+
+    async def read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        content = find_resource(params.uri)
+        if content is None:
+            # Not by the server's own method, which would look for the engine first.
+            return await resources.read_resource(EngineClient(NO_ENGINE), params.uri)
+        return ReadResourceResult(contents=[content])
+
+    server.add_request_handler("resources/list", PaginatedRequestParams, list_resources)
+    server.add_request_handler("resources/templates/list", PaginatedRequestParams, list_templates)
+    server.add_request_handler("resources/read", ReadResourceRequestParams, read_resource)
+
+
+def add_tools_and_prompts(server: KnowledgeServer, announcements: Announcements) -> None:
+    """Put the suite's before the server's own."""
     list_own_tools, call_own_tool, get_own_prompt = (
         handler_of(server, method) for method in ("tools/list", "tools/call", "prompts/get")
     )
@@ -187,7 +242,8 @@ async def serve() -> None:
     server = build_server(
         KB_TOOLS, WatchedEngine(EngineClient(NO_ENGINE), NO_ENGINE), call_without_engine, announcements.listen
     )
-    add_fixtures(server, announcements)
+    add_tools_and_prompts(server, announcements)
+    add_resources(server)
     exchange = Exchange(server)
     http = HttpEndpoint(server, exchange, announcements)
     routes = [Route(PATH, http), WebSocketRoute(PATH, WebSocketEndpoint(exchange, announcements).serve)]

@@ -232,7 +232,7 @@ def test_a_file_is_read_with_its_headings_where_they_change(ask: Ask, base: http
 def test_a_long_document_is_read_to_its_end(ways: dict[Speech, Ask], base: httpx.Client, kind: str) -> None:
     """M5, M25: every chunk once and in order, by what the last line says."""
     # The model takes a word of that length for a single one that it does not know, and so is soon done with it.
-    text = "\n\n".join(f'Line {number}: "{"鷺" * 50}{"x" * 60}"' for number in range(400))
+    text = "\n\n".join(f"Line {number}: {'x' * 200}" for number in range(450))
     document = add_note(base, text) if kind == "note" else add_file(base, "long.txt", text.encode())
     uri = f"kb://documents/{document['uuid']}"
 
@@ -241,19 +241,7 @@ def test_a_long_document_is_read_to_its_end(ways: dict[Speech, Ask], base: httpx
     assert readings["raw"] == readings["legacy"] == readings["auto"]
     assert len(readings["raw"]) > 2
     assert "\n\n".join(readings["raw"]) == "\n\n".join(chunk["text"] for chunk in document["chunks"])
-    assert re.findall(r"Line (\d+):", "".join(readings["raw"])) == [str(number) for number in range(400)]
-
-
-def test_a_document_of_many_small_chunks_is_read_to_its_end(ask: Ask, base: httpx.Client) -> None:
-    sections = "\n\n".join(f"# Section {number}\n\nIt holds {number}." for number in range(PAGE_SIZE + 1))
-    file = add_file(base, "sections.md", sections.encode())
-    assert file["chunk_count"] == PAGE_SIZE + 1
-
-    readings = read_to_the_end(ask, f"kb://documents/{file['id']}")
-
-    assert len(readings) == 2
-    shown = re.findall(r"^\[Section (\d+)\]$", "\n".join(readings), re.MULTILINE)
-    assert shown == [str(number) for number in range(PAGE_SIZE + 1)]
+    assert re.findall(r"Line (\d+):", "".join(readings["raw"])) == [str(number) for number in range(450)]
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from mcp.server.runner import serve_one
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import MCPError, NoBackChannelError
 from mcp.shared.inbound import InboundLadderRejection, classify_inbound_request
+from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params, progress_token_from_params
 from mcp.shared.message import MessageMetadata, ServerMessageMetadata
 from mcp.shared.transport_context import TransportContext
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, JSONRPCNotification, JSONRPCRequest, RequestId
@@ -62,11 +63,6 @@ def parse_message(text: bytes | str) -> Message | None:
         request_id = body.get("id") if isinstance(body.get("id"), str | int) else None
         told = f"This is not a JSON-RPC 2.0 message; look at: {wrong}."
         raise Malformed(error_message(request_id, INVALID_REQUEST, told)) from error
-
-
-def progress_token_of(request: JSONRPCRequest) -> str | int | None:
-    token = _meta_of(request.params).get("progressToken")
-    return token if isinstance(token, str | int) else None
 
 
 def is_modern(params: Mapping[str, Any] | None) -> bool:
@@ -121,8 +117,8 @@ class Exchange:
 
     def cancel(self, session: str, notification: JSONRPCNotification) -> None:
         """Cancel what a `notifications/cancelled` names; every other notification says nothing that we need."""
-        named = (notification.params or {}).get("requestId")
-        if notification.method == "notifications/cancelled" and isinstance(named, str | int):
+        named = cancelled_request_id_from_params(notification.params)
+        if notification.method == "notifications/cancelled" and named is not None:
             scope = self._under_way.get((session, named))
             if scope is not None:
                 scope.cancel()
@@ -139,14 +135,15 @@ class Exchange:
             if isinstance(route, InboundLadderRejection):
                 return _error(request.id, route.code, route.message, route.data)
             connection = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
+        token = progress_token_from_params(request.params) if notify else None
         context = _Dispatch(
             transport=TransportContext(kind="kb", can_send_request=False, headers=http.headers),
             request_id=request.id,
             message_metadata=ServerMessageMetadata(request_context=http),
-            progress_token=progress_token_of(request),
+            progress_token=token,
             send=notify,
         )
-        params = (request if notify else without_progress(request)).params
+        params = (without_progress(request) if token is None else request).params
         try:
             result = await serve_one(
                 self._server, context, request.method, params, connection=connection, lifespan_state=None

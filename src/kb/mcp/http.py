@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 from mcp.types import INVALID_REQUEST, JSONRPCNotification, JSONRPCRequest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic_core import to_json
@@ -24,7 +25,7 @@ from starlette.types import Message, Receive, Scope, Send
 from kb.client import Json
 from kb.mcp.announcements import Announcements
 from kb.mcp.errors import SERVER_ERROR, error_message
-from kb.mcp.exchange import DEFAULT_VERSION, Exchange, Malformed, parse_message, progress_token_of, without_progress
+from kb.mcp.exchange import DEFAULT_VERSION, Exchange, Malformed, parse_message, without_progress
 from kb.mcp.naming import with_named_errors
 from kb.mcp.server import KnowledgeServer
 
@@ -111,7 +112,8 @@ class HttpEndpoint:
             told = "This session was ended. Open a new one with initialize, or leave its name out."
             await refuse(404, "session_not_found", told, request_id=message.id)(request.scope, request.receive, send)
             return
-        if not headers and progress_token_of(message) is not None and _accepts_events(request.headers, by_default=True):
+        wants_progress = not headers and progress_token_from_params(message.params) is not None
+        if wants_progress and _accepts_events(request.headers, by_default=True):
             await self._answer_as_events(message, request, session, version, send)
             return
         answer = await self._exchange.answer(message, request, session=session, version=version)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+from mcp.types import JSONRPCNotification, JSONRPCRequest
+from starlette.requests import HTTPConnection
 from tests.engine_program import EngineProgram
 from tests.faults.amounts import IS_FULL
 from tests.following import find_page, find_readers
@@ -27,6 +29,7 @@ from tests.mcp_server.knowledge.ways_to_cancel import (
     Begin,
     by_notification,
     call_of,
+    cancellation_of,
     message,
     open_http,
     open_websocket,
@@ -38,6 +41,12 @@ from tests.scanned_pages import write_scan
 from websockets.asyncio.client import connect
 
 from kb.client import EngineClient, Json
+from kb.mcp.announcements import Announcements
+from kb.mcp.exchange import Exchange
+from kb.mcp.server import build_server
+from kb.mcp.tools import Caller, ReportProgress, Tool
+from kb.mcp.toolsets.kb import KB_TOOLS
+from kb.mcp.watching import WatchedEngine
 
 pytestmark = pytest.mark.anyio
 
@@ -143,7 +152,7 @@ async def test_who_waits_no_longer_for_a_task_has_not_cancelled_it(base: Base, p
         waiting = {"name": "knowledge-task-status", "arguments": {"task_id": task_id, "wait": True}}
         async with open_websocket(program.url, waiting) as websocket:
             await base.wait_for_reading()
-            await websocket.send(json.dumps(message("notifications/cancelled", {"requestId": 5})))
+            await websocket.send(json.dumps(cancellation_of(5)))
             await websocket.send(json.dumps(message("ping", {}, 6)))
             assert json.loads(await websocket.recv())["id"] == 6
 
@@ -315,3 +324,30 @@ def test_who_may_only_read_cancels_nothing(knowledge_program: McpProgram) -> Non
 
     assert answer["error"]["code"] == -32000
     assert answer["error"]["data"]["error_type"] == "forbidden"
+
+
+@pytest.mark.parametrize("named", [True, 1.0, "1", [1], None], ids=repr)
+async def test_only_the_request_of_that_very_name_is_cancelled(named: object) -> None:
+    """M23"""
+    was_called = asyncio.Event()
+
+    async def wait_for_ever(tool: Tool, arguments: Json, caller: Caller, report: ReportProgress | None) -> Json:
+        was_called.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    engine = WatchedEngine(EngineClient("http://localhost"), "http://localhost")
+    exchange = Exchange(build_server(KB_TOOLS, engine, wait_for_ever, Announcements().listen))
+    caller = HTTPConnection({"type": "http", "headers": [], "kb.caller": Caller("writer", can_write=True)})
+    call = JSONRPCRequest(jsonrpc="2.0", id=1, method=CALL, params={"name": "kb_status"})
+    async with asyncio.timeout(WITHIN_SECONDS):
+        answer = asyncio.create_task(exchange.answer(call, caller, session="ours"))
+        await was_called.wait()
+        for session, request_id in (("ours", named), ("theirs", 1)):
+            exchange.cancel(session, JSONRPCNotification.model_validate(cancellation_of(request_id)))
+            await asyncio.wait([answer], timeout=0.05)
+            assert not answer.done()
+
+        exchange.cancel("ours", JSONRPCNotification.model_validate(cancellation_of(1)))
+
+        assert await answer is None

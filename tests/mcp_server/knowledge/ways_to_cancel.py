@@ -40,6 +40,10 @@ def message(method: str, params: Json, request_id: int | None = None) -> Json:
     return {"jsonrpc": "2.0", "method": method, "params": params, **named}
 
 
+def cancellation_of(request_id: object) -> Json:
+    return message("notifications/cancelled", {"requestId": request_id, "reason": "Enough."})
+
+
 @asynccontextmanager
 async def open_http(url: str, **headers: str) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(
@@ -55,7 +59,7 @@ async def post(http: httpx.AsyncClient, method: str, params: Json, request_id: i
 
 def by_notification(**meta: object) -> Begin:
     async def cancel(http: httpx.AsyncClient) -> None:
-        await http.post("/mcp", json=message("notifications/cancelled", {"requestId": 5, "reason": "Enough."}))
+        await http.post("/mcp", json=cancellation_of(5))
 
     return _within_session(cancel, meta)
 
@@ -115,7 +119,7 @@ def by_notification_over_websocket(of: Callable[..., Json]) -> Begin:
         async with open_websocket(url, of(arguments)) as websocket:
 
             async def cancel(job: Json) -> None:
-                await websocket.send(json.dumps(message("notifications/cancelled", {"requestId": 5})))
+                await websocket.send(json.dumps(cancellation_of(5)))
 
             yield cancel
             # What was cancelled is not answered, and the connection is as good as before.
