@@ -24,25 +24,26 @@ says so: `truncated`, `next_offset` and, in words, `continue_with`. A tool that 
 `{"success": false, "error": "<code>", "message": "<what to do>"}`. A fault of the protocol is a JSON-RPC error with
 `data.error_type`.
 
-While the engine's key lets this server only read, tools that change something are not listed; clients are told when that
-changes (`notifications/tools/list_changed`).
+While the engine's key lets this server only read, tools that change something are not listed; clients are told when
+that changes (`notifications/tools/list_changed`).
 
 ## Progress and cancellation
 
-A call that waits for a document (`kb_addnote` with `wait`, `knowledge-add` with `async` false, `knowledge-task-status` with
-`wait`) tells how far it is if the request carries a `progressToken`: `progress` rises to a `total` of 1.0, and `message` names
-the page. It then waits as long as it takes; without a token it answers within 50 seconds, with the id to ask for later.
+A call that waits for a document (`kb_addnote` with `wait`, `knowledge-add` with `async` false, `knowledge-task-status`
+with `wait`) tells how far it is if the request carries a `progressToken`: `progress` rises to a `total` of 1.0, and
+`message` names the page. It then waits as long as it takes; without a token it answers within 50 seconds, with the id
+to ask for later.
 
-A `knowledge-add` that is cancelled leaves nothing behind: by `notifications/cancelled`, in the newest protocol by closing
-the response's stream, or by the end of the session or the WebSocket. A lost connection alone cancels nothing in the protocols of 2025. Whoever
-knows a task's id ends it by the method `tools/cancel` with `{"taskId": "<task_id>"}`, which answers `{"taskId", "status"}`; a task that has ended
-stays as it is, and an unknown one is -32602.
+A `knowledge-add` that is cancelled leaves nothing behind: by `notifications/cancelled`, in the newest protocol by
+closing the response's stream, or by the end of the session or the WebSocket. A lost connection alone cancels nothing in
+the protocols of 2025. Whoever knows a task's id ends it by the method `tools/cancel` with `{"taskId": "<task_id>"}`,
+which answers `{"taskId", "status"}`; a task that has ended stays as it is, and an unknown one is -32602.
 """
 _RESOURCES = """
 ## Resources
 
-Every document is a resource, `kb://documents/{id}`; the list has the most recent first. What is read is its text, a long one in parts: the last
-line of each names the address of the next.
+Every document is a resource, `kb://documents/{id}`; the list has the most recent first. What is read is its text, a
+long one in parts: the last line of each names the address of the next.
 """
 # A bound that exists only because numbers in a database have one.
 HUGE = 2**53

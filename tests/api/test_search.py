@@ -74,6 +74,13 @@ def test_s2_relevance_can_be_compared_between_queries(api: TestClient, library: 
     assert found(api, "quarterly tax declaration", min_relevance=(good + hopeless) / 2) == []
 
 
+def test_s2_a_floor_at_the_relevance_of_a_result_lets_it_through(api: TestClient, library: dict[str, int]) -> None:
+    everything = search(api, "animal on the ice")["results"]
+
+    for result in everything:
+        assert result["document_id"] in found(api, "animal on the ice", min_relevance=result["relevance"])
+
+
 def test_s1_results_come_in_pages(api: TestClient, library: dict[str, int]) -> None:
     everything = found(api, "animal on the ice")
 

@@ -58,6 +58,11 @@ class RecordingProxy:
     def find(self, method: str, path: str) -> list[Sent]:
         return [sent for sent in self.sent if (sent.method, sent.path) == (method, path)]
 
+    @property
+    def sent_for_agents(self) -> list[Sent]:
+        """Without the looks at the engine's state that the server takes by itself, now and then."""
+        return [sent for sent in self.sent if sent.path != "/api/v1/status"]
+
     @contextmanager
     def running(self) -> Iterator[None]:
         with httpx.Client(base_url=self._engine_url, trust_env=False, timeout=60) as engine:

@@ -11,13 +11,17 @@ import mcp
 import pytest
 from anyio.from_thread import start_blocking_portal
 from mcp.shared.exceptions import MCPError
+from mcp.types import TextResourceContents
 from pydantic import BaseModel
 from tests.engine_program import EngineProgram
 from tests.mcp_server.fixtures_processes import Speech, add_file, add_note, wait_until
 from tests.mcp_server.programs import Json, McpProgram, RawClient, sdk_client
+from tests.mcp_server.recording import PretendedEngine
+from tests.pdf_files import make_text_pdf
 
-from kb.mcp.answers import BUDGET_BYTES, size_of
-from kb.mcp.resources import MAX_WORDS_LENGTH, PAGE_SIZE
+from kb.client import EngineClient
+from kb.mcp.answers import BUDGET_BYTES, CUT, size_of
+from kb.mcp.resources import MAX_WORDS_LENGTH, PAGE_SIZE, read_resource
 
 MISSING = "01234567-89ab-cdef-0123-456789abcdef"
 READ_ON = re.compile(r"\n\n\[There is more: read (\S+)\]\Z")
@@ -226,6 +230,33 @@ def test_a_file_is_read_with_its_headings_where_they_change(ask: Ask, base: http
     assert content["text"].startswith("[Herons]\n")
     assert content["text"].count("[Herons]\n") == content["text"].count("[Gulls]\n") == 1
     assert all(chunk["text"] in content["text"] for chunk in file["chunks"])
+
+
+def test_a_file_is_read_with_its_pages_where_they_change(ask: Ask, base: httpx.Client) -> None:
+    file = add_file(base, "birds.pdf", make_text_pdf(["Herons stand in the reeds.", "Gulls cry above them."]))
+
+    content = read(ask, f"kb://documents/{file['id']}")
+
+    assert content["text"] == "[page 1]\nHerons stand in the reeds.\n\n[page 2]\nGulls cry above them."
+    assert content["mimeType"] == "text/plain"
+
+
+@pytest.mark.anyio
+async def test_a_chunk_that_is_too_large_is_cut_and_the_next_one_can_be_read() -> None:
+    """M5: an engine with another model may make chunks of any length."""
+    chunk = {"text": "x" * BUDGET_BYTES, "heading": "h " * BUDGET_BYTES, "page_num": None}
+    document = {"doc_type": "txt", "format": "txt", "chunk_count": 3, "chunks": [chunk] * 2}
+    engine = PretendedEngine()
+    engine.answer = httpx.Response(200, json=document)
+
+    with engine.running():
+        async with EngineClient(engine.url) as client:
+            content = (await read_resource(client, "kb://documents/1")).contents[0]
+
+    assert isinstance(content, TextResourceContents)
+    assert size_of(content.text) <= BUDGET_BYTES
+    assert content.text.endswith(f"x{CUT}\n\n[There is more: read kb://documents/1?chunk_offset=1]")
+    assert len(content.text.partition("]")[0]) < 2 * MAX_WORDS_LENGTH
 
 
 @pytest.mark.parametrize("kind", ["note", "file"])

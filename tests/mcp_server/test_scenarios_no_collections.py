@@ -93,7 +93,7 @@ def test_there_is_no_collection_parameter(
     refused = agent.fail(tool, **arguments, collection="memory")
 
     assert (refused["error"], refused["parameter"]) == ("invalid_parameter", "collection")
-    assert proxy.sent == []
+    assert proxy.sent_for_agents == []
 
 
 def test_add_note_with_explicit_tags(agent: Agent, engine_http: httpx.Client) -> None:

@@ -35,7 +35,7 @@ REQUESTS: dict[str, Json] = {
         "clientInfo": {"name": "agent", "version": "1"},
     },
     "tools/list": {},
-    "tools/call": {"name": "kb_status", "arguments": {}},
+    "tools/call": {"name": "kb_jobs", "arguments": {}},
 }
 
 
@@ -60,7 +60,7 @@ def test_missing_mcp_api_key_when_required(kb_program: McpProgram, proxy: Record
         response = client.post(method, REQUESTS[method])
 
     assert_unauthorized(response)
-    assert proxy.sent == []
+    assert proxy.sent_for_agents == []
 
 
 @pytest.mark.parametrize("method", ["initialize", "tools/list", "tools/call"])
@@ -71,7 +71,7 @@ def test_invalid_mcp_api_key(kb_program: McpProgram, proxy: RecordingProxy, key:
         response = client.post(method, REQUESTS[method])
 
     assert_unauthorized(response)
-    assert proxy.sent == []
+    assert proxy.sent_for_agents == []
 
 
 def assert_unauthorized(response: httpx.Response) -> None:
@@ -246,7 +246,7 @@ def test_get_engine_status(agent: Agent, proxy: RecordingProxy) -> None:
     """M14: version, model, device, document counts, and queue state."""
     answer = agent.call("kb_status")
 
-    assert len(proxy.find("GET", "/api/v1/status")) == 1
+    assert proxy.find("GET", "/api/v1/status")
     assert answer["version"] == "3.0.0"
     assert answer["model"]["dimension"] == 384
     assert answer["device"]

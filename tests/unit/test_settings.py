@@ -1,3 +1,4 @@
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -258,8 +259,33 @@ def test_the_mcp_server_has_keys_names_and_an_address_of_its_own(tmp_path: Path)
 
     assert (mcp.mcp_api_key.get_secret_value(), mcp.api_key.get_secret_value()) == ("agents", "engines")
     assert mcp.accepted_hosts == mcp.accepted_origins == (*settings.LOOPBACK_NAMES, "10.0.0.7")
-    assert (mcp.mcp_port, mcp.mcp_toolsets, mcp.mcp_upload_ttl_seconds) == (3000, ("kb",), 600)
+    assert (mcp.mcp_port, mcp.mcp_toolsets, mcp.mcp_upload_ttl_seconds) == (3000, ("kb", "knowledge"), 600)
     assert mcp.mcp_collections == ("documents", "memory", "workspace")
+
+
+def test_the_folders_of_files_are_separated_as_paths_are_or_written_as_toml_arrays(tmp_path: Path) -> None:
+    """M16."""
+    write_config(tmp_path, 'mcp_file_roots = ["/a", "~/b"]')
+
+    given = read_mcp(tmp_path, {"KB_MCP_FILE_ROOTS": f"/papers, old{os.pathsep} ~/books{os.pathsep}"})
+
+    assert given.mcp_file_roots == (Path("/papers, old"), Path.home() / "books")
+    assert read_mcp(tmp_path).mcp_file_roots == (Path("/a"), Path.home() / "b")
+
+
+@pytest.mark.parametrize(
+    ("folder", "roots"), [("work", ["home", "work"]), ("/", ["home"]), (".config/service", ["home"])]
+)
+def test_by_default_files_are_those_of_the_home_and_of_the_working_directory_if_somebody_chose_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, roots: list[str]
+) -> None:
+    """M16."""
+    for one in ("home", folder):
+        (tmp_path / one).mkdir(parents=True, exist_ok=True)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path / folder)
+
+    assert read_mcp(tmp_path).mcp_file_roots == tuple(tmp_path / root for root in roots)
 
 
 def test_the_mcp_server_refuses_a_public_address_without_a_key(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from kb.mcp.answers import BUDGET_BYTES, shorten, size_of
 from kb.mcp.errors import ToolError
 
 PAGE_SIZE = 100
-# What people see of a document in a list of hundreds; a title or the tags can be far longer.
+# Of a title, the tags or a heading, which can be as long as somebody likes.
 MAX_WORDS_LENGTH = 200
 # For the line that says how to read on, and what stands around the text.
 RESERVED_BYTES = 500
@@ -39,7 +39,7 @@ async def list_resources(engine: EngineClient, cursor: str | None) -> ListResour
     following = offset + len(page["documents"])
     return ListResourcesResult(
         resources=[_describe(document) for document in page["documents"]],
-        next_cursor=str(following) if offset < following < page["total"] else None,
+        next_cursor=str(following) if following < page["total"] else None,
     )
 
 
@@ -108,13 +108,13 @@ def _render(document: Json, uri: str, offset: int) -> str:
     parts: list[str] = []
     left = budget
     for part in _render_chunks(document["chunks"]):
-        left -= size_of(part)
+        left -= size_of({"text": part})
         if left < 0 and parts:
             break
         # Only the first can be too large for an answer of its own.
-        parts.append(shorten({"text": part}, BUDGET_BYTES)["text"])
+        parts.append(shorten({"text": part}, budget)["text"])
     following = offset + len(parts)
-    if following < document["chunk_count"]:
+    if parts and following < document["chunk_count"]:
         parts.append(f"[There is more: read {uri}?chunk_offset={following}]")
     return "\n\n".join(parts)
 
@@ -126,7 +126,7 @@ def _render_chunks(chunks: list[Json]) -> Iterator[str]:
         place = (chunk["page_num"], chunk["heading"])
         page, heading = place
         told = [f"page {page}"] if page is not None else []
-        told += [" ".join(heading.split())] if heading else []
+        told += [_brief(" ".join(heading.split()))] if heading else []
         yield f"[{', '.join(told)}]\n{chunk['text']}" if told and place != before else chunk["text"]
         before = place
 

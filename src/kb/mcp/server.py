@@ -157,7 +157,7 @@ def _offer_cancellation(server: KnowledgeServer, engine: WatchedEngine) -> None:
             raise ToolError("forbidden", "This key can only read, and to cancel a task changes the knowledge base.")
         async with engine.asked() as client:
             job = await tasks.cancel_task(client, params.task_id)
-        return {"taskId": job["uuid"], "status": job["status"], "resultType": "complete"}
+        return {"taskId": job["uuid"], "status": job["status"]}
 
     server.add_request_handler("tools/cancel", CancelTaskParams, cancel_task)
 

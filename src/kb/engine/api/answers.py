@@ -244,7 +244,7 @@ class HitAnswer(BaseModel):
             page_num=chunk.page_num,
             heading=chunk.heading,
             score=round(hit.score, 6),
-            relevance=round(hit.relevance, 4),
+            relevance=hit.relevance,
             scores=ScoresAnswer(fts=hit.keyword_score, vector=hit.cosine),
             created_at=document.created_at,
             updated_at=document.updated_at,

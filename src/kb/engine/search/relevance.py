@@ -13,6 +13,9 @@ from dataclasses import dataclass
 
 from kb.engine.search.fusion import Candidate
 
+# A floor taken from the relevance of a hit lets that hit through.
+SHOWN_DIGITS = 4
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -41,9 +44,9 @@ def estimate_relevance(candidate: Candidate, best_possible_keyword_score: float)
     if best_possible_keyword_score > 0:
         share = _limit((candidate.keyword_score or 0.0) / best_possible_keyword_score)
     if candidate.cosine is None:
-        return KEYWORD_ONLY.at(0.0, share)
+        return round(KEYWORD_ONLY.at(0.0, share), SHOWN_DIGITS)
     curve = BOTH if best_possible_keyword_score > 0 else VECTOR_ONLY
-    return curve.at(_limit(candidate.cosine), share)
+    return round(curve.at(_limit(candidate.cosine), share), SHOWN_DIGITS)
 
 
 def _limit(value: float) -> float:

@@ -28,7 +28,7 @@ async def search(call: Call, arguments: Json) -> Json:
         "results": results,
         "total_results": len(results),
         **({} if results else {"message": "No documents found matching your query"}),
-        "search_time_ms": round(found["took_ms"], 1),
+        "search_time_ms": round(found["took_ms"]),
         **({"degraded": True} if found["degraded"] else {}),
         **({"suggestion": found["suggestion"]} if found["suggestion"] else {}),
     }

@@ -54,10 +54,10 @@ def _tell_course(job: Json) -> Json:
     elapsed = job["elapsed_seconds"] or 0.0
     remaining = job["estimated_remaining_seconds"]
     if remaining is None:
-        remaining = max(estimate_seconds(job["filename"]) - elapsed, 1.0)
+        remaining = round(max(estimate_seconds(job["filename"]) - elapsed, 1.0), 1)
     return {
         "progress": job["progress"],
-        "current_step": job["current_step"] or "Waiting for its turn",
+        "current_step": job["current_step"] or ("Starting" if job["status"] == "running" else "Waiting for its turn"),
         "completed_steps": job["completed_steps"],
         "total_steps": job["total_steps"],
         "elapsed_time_seconds": elapsed,
