@@ -42,8 +42,7 @@ async def _add_chunk(call: Call, arguments: Json) -> Json:
 
 async def _finish(call: Call, arguments: Json) -> Json:
     async def send(file: BinaryIO, upload: Upload) -> Json:
-        # By the key, a file that did arrive although its answer was lost is not added twice. httpx reads it, in pieces
-        # of 64 kB, in the event loop; they were just written and come from memory, so nobody waits for a disk here.
+        # By the key, a file that did arrive although its answer was lost is not added twice.
         return await call.engine.submit_file((upload.filename, file), tags=upload.tags, idempotency_key=upload.id)
 
     return accept_job(await call.uploads.finish(call.caller, arguments["upload_id"], send))
