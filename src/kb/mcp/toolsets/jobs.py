@@ -72,7 +72,8 @@ class _Progress:
         is_news = done > self._done or message != self._message
         if not is_news and time.monotonic() < self._reported_at + REPEAT_AFTER_SECONDS:
             return
-        # The next number that there is: however often, it never gets to 1.
-        self._done = max(done, math.nextafter(self._done, 1.0))
+        # A thousandth of what is left, or when that is no longer a number, the next one that there is.
+        least = max(self._done + (1 - self._done) / 1000, math.nextafter(self._done, 1.0))
+        self._done = max(done, least)
         self._message, self._reported_at = message, time.monotonic()
         await self._report(self._done, message)
