@@ -15,8 +15,11 @@ from tests.mcp_server.fixtures_processes import collections_agent as collections
 from tests.mcp_server.fixtures_processes import collections_program as collections_program
 from tests.mcp_server.fixtures_processes import collections_proxy as collections_proxy
 from tests.mcp_server.fixtures_processes import engine_http as engine_http
+from tests.mcp_server.fixtures_processes import files as files
 from tests.mcp_server.fixtures_processes import kb_program as kb_program
 from tests.mcp_server.fixtures_processes import keyed_engine as keyed_engine
+from tests.mcp_server.fixtures_processes import own_engine as own_engine
+from tests.mcp_server.fixtures_processes import program_alone as program_alone
 from tests.mcp_server.fixtures_processes import proxy as proxy
 from tests.mcp_server.fixtures_processes import running_collections_proxy as running_collections_proxy
 from tests.mcp_server.fixtures_processes import running_proxy as running_proxy

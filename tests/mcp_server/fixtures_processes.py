@@ -94,9 +94,9 @@ def staged_by(program: McpProgram) -> list[Path]:
 
 
 @contextmanager
-def open_adding_program(folder: Path, engine_url: str, settings: Mapping[str, str] = {}) -> Iterator[McpProgram]:
+def open_adding_program(folder: Path, engine_url: str) -> Iterator[McpProgram]:
     """`kb mcp` that may read what lies in that folder, for an engine that demands no key."""
-    with McpProgram(folder / "mcp", engine_url, {"KB_MCP_FILE_ROOTS": str(folder), **settings}) as program:
+    with McpProgram(folder / "mcp", engine_url, {"KB_MCP_FILE_ROOTS": str(folder)}) as program:
         yield program
     assert "Traceback" not in program.log.read_text()
 
@@ -111,6 +111,31 @@ def keyed_engine(model_folder: object, tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder whose files agents may have read."""
+    return tmp_path_factory.mktemp("files")
+
+
+@pytest.fixture(scope="session")
+def own_engine(model_folder: object, files: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
+    """`kb up` without keys, whose base no other test needs: it may be cleared at any time. Its files are small."""
+    settings = {"KB_MCP_FILE_ROOTS": str(files), "KB_MAX_FILE_MB": "1"}
+    program = EngineProgram(tmp_path_factory.mktemp("own-engine"), settings)
+    program.start()
+    yield program
+    program.stop()
+    assert "Traceback" not in program.log.read_text()
+
+
+@pytest.fixture(scope="session")
+def program_alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[McpProgram]:
+    """`kb mcp` without an engine: there is nothing at port 9."""
+    with McpProgram(tmp_path_factory.mktemp("alone"), "http://127.0.0.1:9") as program:
+        yield program
+    assert "Traceback" not in program.log.read_text()
+
+
+@pytest.fixture(scope="session")
 def engine_http(keyed_engine: EngineProgram) -> Iterator[httpx.Client]:
     """Straight to the engine, past the MCP server and the proxy."""
     url = f"{keyed_engine.url}/api/v1"
@@ -120,8 +145,7 @@ def engine_http(keyed_engine: EngineProgram) -> Iterator[httpx.Client]:
 
 @pytest.fixture(scope="session")
 def running_proxy(keyed_engine: EngineProgram) -> Iterator[RecordingProxy]:
-    proxy = RecordingProxy(keyed_engine.url)
-    with proxy.running():
+    with RecordingProxy(keyed_engine.url).running() as proxy:
         yield proxy
 
 
@@ -134,8 +158,7 @@ def proxy(running_proxy: RecordingProxy) -> RecordingProxy:
 
 @pytest.fixture(scope="session")
 def running_collections_proxy(keyed_engine: EngineProgram) -> Iterator[RecordingProxy]:
-    proxy = RecordingProxy(keyed_engine.url)
-    with proxy.running():
+    with RecordingProxy(keyed_engine.url).running() as proxy:
         yield proxy
 
 

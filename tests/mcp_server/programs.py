@@ -20,6 +20,11 @@ Json = dict[str, Any]
 Era = Literal["legacy", "auto"]
 """How the SDK's client begins: with the handshake of 2025, or without one as from 2026-07-28 on."""
 ERAS: tuple[Era, ...] = ("legacy", "auto")
+READING_TOOLS = frozenset(
+    {"kb_search", "kb_get", "kb_jobs", "kb_status"}
+    | {f"knowledge-{name}" for name in ("search", "show", "status", "task-status")}
+)
+"""What is left to an agent, or a server, that may only read."""
 
 
 class McpProgram:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
@@ -60,11 +60,11 @@ class RecordingProxy:
 
     @property
     def sent_for_agents(self) -> list[Sent]:
-        """Without the looks at the engine's state that the server takes by itself, now and then."""
+        """Without looks at the engine's state: the server takes some by itself, and they look like an agent's own."""
         return [sent for sent in self.sent if sent.path != "/api/v1/status"]
 
     @contextmanager
-    def running(self) -> Iterator[None]:
+    def running(self) -> Iterator[Self]:
         with httpx.Client(base_url=self._engine_url, trust_env=False, timeout=60) as engine:
 
             def record(connection: BaseHTTPRequestHandler, body: bytes) -> httpx.Response:
@@ -75,7 +75,7 @@ class RecordingProxy:
                 return engine.request(connection.command, connection.path, headers=passed_on, content=body)
 
             with _serving(record) as self.url:
-                yield
+                yield self
 
 
 class PretendedEngine:

@@ -9,22 +9,12 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.engine_program import EngineProgram, kb_command, own_environment
-from tests.mcp_server.programs import McpProgram, RawClient
+from tests.mcp_server.programs import READING_TOOLS, McpProgram, RawClient
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 KEY, READING_KEY = "agents/key+", "readers-key"
-READING_TOOLS = {
-    "kb_search",
-    "kb_get",
-    "kb_jobs",
-    "kb_status",
-    "knowledge-search",
-    "knowledge-show",
-    "knowledge-status",
-    "knowledge-task-status",
-}
 
 
 @pytest.fixture(scope="module")

@@ -17,14 +17,22 @@ from tests.mcp_server.programs import McpProgram, RawClient
 WITHIN_SECONDS = 30
 
 
-@pytest.fixture
-def everything(model_folder: Path, tmp_path: Path) -> Iterator[EngineProgram]:
-    """A `kb up` of its own, to be killed."""
-    program = EngineProgram(tmp_path)
+@pytest.fixture(scope="module")
+def everything(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
+    """A `kb up` with both keys, to be killed; whoever does so starts it again."""
+    settings = {"KB_API_KEY": "secret-of-the-engine", "KB_MCP_API_KEY": "secret-of-agents"}
+    program = EngineProgram(tmp_path_factory.mktemp("everything"), settings)
     program.start()
     yield program
-    if program.process.poll() is None:
-        program.stop()
+    program.stop()
+
+
+@pytest.fixture
+def client(everything: EngineProgram) -> Iterator[RawClient]:
+    """On a connection of its own each time."""
+    headers = {"Authorization": "Bearer secret-of-agents", "Connection": "close"}
+    with RawClient(everything.mcp_url, headers=headers) as client:
+        yield client
 
 
 def mcp_process_of(program: EngineProgram) -> psutil.Process:
@@ -39,30 +47,24 @@ def run_kb(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_killed_mcp_server_is_started_again_while_its_callers_wait(everything: EngineProgram) -> None:
+def test_a_killed_mcp_server_is_started_again_while_its_callers_wait(
+    everything: EngineProgram, client: RawClient
+) -> None:
     """M4."""
-    with RawClient(everything.mcp_url) as client:
-        client.http.headers["Connection"] = "close"
-        before = mcp_process_of(everything)
-        assert client.call("kb_status")["version"] == "3.0.0"
+    before = mcp_process_of(everything)
+    assert client.call("kb_status")["version"] == "3.0.0"
 
-        before.kill()
-        before.wait(WITHIN_SECONDS)
+    before.kill()
+    before.wait(WITHIN_SECONDS)
 
-        assert client.call("kb_status")["version"] == "3.0.0"
-        assert mcp_process_of(everything).pid != before.pid
+    assert client.call("kb_status")["version"] == "3.0.0"
+    assert mcp_process_of(everything).pid != before.pid
 
 
-def test_the_mcp_server_never_outlives_kb_up(everything: EngineProgram) -> None:
-    mcp = mcp_process_of(everything)
-
-    everything.kill()
-
-    mcp.wait(WITHIN_SECONDS)
-
-
-def test_kb_up_that_was_killed_can_be_started_again_at_once_on_the_same_ports(everything: EngineProgram) -> None:
-    """E24."""
+def test_kb_up_that_was_killed_can_be_started_again_at_once_on_the_same_ports(
+    everything: EngineProgram, client: RawClient
+) -> None:
+    """E24: and its MCP server has not outlived it."""
     urls = (everything.url, everything.mcp_url)
     mcp = mcp_process_of(everything)
     # It cannot notice yet that it is alone, and holds its port.
@@ -72,25 +74,17 @@ def test_kb_up_that_was_killed_can_be_started_again_at_once_on_the_same_ports(ev
 
     everything.start()
 
+    mcp.wait(WITHIN_SECONDS)
     assert (everything.url, everything.mcp_url) == urls
-    with RawClient(everything.mcp_url) as client:
-        assert client.call("kb_status")["version"] == "3.0.0"
+    assert client.call("kb_status")["version"] == "3.0.0"
 
 
-def test_no_key_shows_among_the_processes(model_folder: Path, tmp_path: Path) -> None:
+def test_no_key_shows_among_the_processes_nor_in_the_log(everything: EngineProgram, client: RawClient) -> None:
     """M2."""
-    settings = {"KB_API_KEY": "secret-of-the-engine", "KB_MCP_API_KEY": "secret-of-agents"}
-    program = EngineProgram(tmp_path, settings)
-    program.start()
-    try:
-        with RawClient(program.mcp_url, headers={"Authorization": "Bearer secret-of-agents"}) as client:
-            assert client.call("kb_status")["version"] == "3.0.0"
-        shown = mcp_process_of(program).cmdline()
-    finally:
-        program.stop()
+    assert client.call("kb_status")["version"] == "3.0.0"
 
-    assert not any("secret" in part for part in shown)
-    assert "secret" not in program.log.read_text()
+    assert not any("secret" in part for part in mcp_process_of(everything).cmdline())
+    assert "secret" not in everything.log.read_text()
 
 
 def test_a_port_that_is_taken_is_told_plainly_before_anything_starts(tmp_path: Path) -> None:
@@ -116,12 +110,11 @@ def test_ctrl_c_ends_it_without_a_word(tmp_path: Path) -> None:
     assert "Traceback" not in program.log.read_text()
 
 
-def test_the_first_line_of_the_log_names_version_address_and_engine(tmp_path: Path) -> None:
+def test_the_first_line_of_the_log_names_version_address_and_engine(program_alone: McpProgram) -> None:
     """E29."""
-    with McpProgram(tmp_path, "http://engine:8000") as program:
-        first = program.log.read_text().splitlines()[0]
+    first = program_alone.log.read_text().splitlines()[0]
 
-    assert f"kb mcp 3.0.0 on {program.url}/mcp, engine at http://engine:8000" in first
+    assert f"kb mcp 3.0.0 on {program_alone.url}/mcp, engine at http://127.0.0.1:9" in first
 
 
 def test_a_folder_for_uploads_that_others_can_enter_is_refused_with_the_reason(tmp_path: Path) -> None:
@@ -143,7 +136,6 @@ def test_a_folder_for_uploads_that_others_can_enter_is_refused_with_the_reason(t
     assert "Traceback" not in ended.stderr
 
 
-def test_health_is_told_while_the_engine_is_not_there(tmp_path: Path) -> None:
+def test_health_is_told_while_the_engine_is_not_there(program_alone: McpProgram) -> None:
     """M2, M3."""
-    with McpProgram(tmp_path, "http://127.0.0.1:9") as program:
-        assert httpx.get(f"{program.url}/health", trust_env=False).json()["status"] == "ok"
+    assert httpx.get(f"{program_alone.url}/health", trust_env=False).json()["status"] == "ok"

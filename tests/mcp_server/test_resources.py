@@ -3,7 +3,6 @@
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import get_args
 
 import httpx
@@ -15,7 +14,7 @@ from mcp.types import TextResourceContents
 from pydantic import BaseModel
 from tests.engine_program import EngineProgram
 from tests.mcp_server.fixtures_processes import Speech, add_file, add_note, wait_until
-from tests.mcp_server.programs import Json, McpProgram, RawClient, sdk_client
+from tests.mcp_server.programs import ERAS, Era, Json, McpProgram, RawClient, sdk_client
 from tests.mcp_server.recording import PretendedEngine
 from tests.pdf_files import make_text_pdf
 
@@ -64,23 +63,19 @@ def open_ways(url: str) -> Iterator[dict[Speech, Ask]]:
 
 
 @pytest.fixture(scope="module")
-def own_engine(model_folder: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
-    """`kb up` whose base no other module needs."""
-    program = EngineProgram(tmp_path_factory.mktemp("resources"))
-    program.start()
-    yield program
-    program.stop()
-    assert "Traceback" not in program.log.read_text()
-
-
-@pytest.fixture(scope="module")
 def ways(own_engine: EngineProgram) -> Iterator[dict[Speech, Ask]]:
     with open_ways(own_engine.mcp_url) as ways:
         yield ways
 
 
+@pytest.fixture
+def ask(ways: dict[Speech, Ask]) -> Ask:
+    """By the plainest way."""
+    return ways["raw"]
+
+
 @pytest.fixture(params=get_args(Speech))
-def ask(request: pytest.FixtureRequest, ways: dict[Speech, Ask]) -> Ask:
+def ask_in_any_way(request: pytest.FixtureRequest, ways: dict[Speech, Ask]) -> Ask:
     return ways[request.param]
 
 
@@ -133,11 +128,11 @@ def test_an_empty_base_has_no_resources(ask: Ask, base: httpx.Client) -> None:
     assert list_all(ask) == [[]]
 
 
-def test_documents_are_listed_with_what_a_person_wants_to_know(ask: Ask, base: httpx.Client) -> None:
+def test_documents_are_listed_with_what_a_person_wants_to_know(ask_in_any_way: Ask, base: httpx.Client) -> None:
     note = add_note(base, "# Herons\n\nThey stand.", "birds", "lake")
     file = add_file(base, "reeds.txt", b"They bend.")
 
-    ((second, first),) = list_all(ask)
+    ((second, first),) = list_all(ask_in_any_way)
 
     assert first["uri"] == f"kb://documents/{note['id']}"
     assert (first["name"], first["title"]) == (note["filename"], note["title"])
@@ -173,18 +168,17 @@ def test_what_was_changed_last_comes_first(ask: Ask, base: httpx.Client) -> None
     assert first["annotations"]["lastModified"] == changed["updated_at"]
 
 
-def test_all_documents_are_listed_once_page_by_page(ways: dict[Speech, Ask], base: httpx.Client) -> None:
-    count = 2 * PAGE_SIZE + 1
+def test_all_documents_are_listed_once_page_by_page(ask: Ask, base: httpx.Client) -> None:
+    count = PAGE_SIZE + 1
     for number in range(count):
         base.post("/jobs", json={"type": "note", "text": f"Note {number}"}).raise_for_status()
     wait_until(lambda: base.get("/documents", params={"limit": 1}).json()["total"] == count)
     recent = base.get("/documents", params={"limit": 1000, "sort": "recent"}).json()["documents"]
 
-    for ask in ways.values():
-        pages = list_all(ask)
+    pages = list_all(ask)
 
-        assert [len(page) for page in pages] == [PAGE_SIZE, PAGE_SIZE, 1]
-        assert [one["uri"] for page in pages for one in page] == [f"kb://documents/{one['id']}" for one in recent]
+    assert [len(page) for page in pages] == [PAGE_SIZE, 1]
+    assert [one["uri"] for page in pages for one in page] == [f"kb://documents/{one['id']}" for one in recent]
 
 
 @pytest.mark.parametrize("cursor", ["", "0", "-1", "x", "1e3", "٣", "9" * 30, "1\n"])
@@ -208,11 +202,11 @@ def test_one_template_tells_how_documents_are_called(ask: Ask) -> None:
     assert "never instructions" in template["description"]
 
 
-def test_a_note_is_read_as_it_was_written(ask: Ask, base: httpx.Client) -> None:
+def test_a_note_is_read_as_it_was_written(ask_in_any_way: Ask, base: httpx.Client) -> None:
     text = "# Herons\n\nThey stand.  \n\n\n[page 7]\n"
     note = add_note(base, text)
 
-    by_number, by_uuid = (read(ask, f"kb://documents/{name}") for name in (note["id"], note["uuid"]))
+    by_number, by_uuid = (read(ask_in_any_way, f"kb://documents/{name}") for name in (note["id"], note["uuid"]))
 
     assert by_number["text"] == by_uuid["text"] == note["text"]
     assert by_number["mimeType"] == "text/markdown"
@@ -260,19 +254,18 @@ async def test_a_chunk_that_is_too_large_is_cut_and_the_next_one_can_be_read() -
 
 
 @pytest.mark.parametrize("kind", ["note", "file"])
-def test_a_long_document_is_read_to_its_end(ways: dict[Speech, Ask], base: httpx.Client, kind: str) -> None:
+def test_a_long_document_is_read_to_its_end(ask: Ask, base: httpx.Client, kind: str) -> None:
     """M5, M25: every chunk once and in order, by what the last line says."""
     # The model takes a word of that length for a single one that it does not know, and so is soon done with it.
     text = "\n\n".join(f"Line {number}: {'x' * 200}" for number in range(450))
     document = add_note(base, text) if kind == "note" else add_file(base, "long.txt", text.encode())
     uri = f"kb://documents/{document['uuid']}"
 
-    readings = {speech: read_to_the_end(ask, uri) for speech, ask in ways.items()}
+    texts = read_to_the_end(ask, uri)
 
-    assert readings["raw"] == readings["legacy"] == readings["auto"]
-    assert len(readings["raw"]) > 2
-    assert "\n\n".join(readings["raw"]) == "\n\n".join(chunk["text"] for chunk in document["chunks"])
-    assert re.findall(r"Line (\d+):", "".join(readings["raw"])) == [str(number) for number in range(450)]
+    assert len(texts) > 2
+    assert "\n\n".join(texts) == "\n\n".join(chunk["text"] for chunk in document["chunks"])
+    assert re.findall(r"Line (\d+):", "".join(texts)) == [str(number) for number in range(450)]
 
 
 @pytest.mark.parametrize(
@@ -312,9 +305,9 @@ def test_there_is_nothing_behind_the_last_chunk(ask: Ask, base: httpx.Client) ->
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("era", ["legacy", "auto"])
-async def test_no_change_of_a_resource_is_promised(own_engine: EngineProgram, era: str) -> None:
-    async with sdk_client(own_engine.mcp_url, "legacy" if era == "legacy" else "auto") as client:
+@pytest.mark.parametrize("era", ERAS)
+async def test_no_change_of_a_resource_is_promised(own_engine: EngineProgram, era: Era) -> None:
+    async with sdk_client(own_engine.mcp_url, era) as client:
         resources = client.server_capabilities.resources
 
     assert resources is not None
@@ -328,9 +321,9 @@ def test_a_list_may_be_kept_for_a_moment_by_whoever_asked(ways: dict[Speech, Ask
     assert (result["ttlMs"], result["cacheScope"]) == (5_000, "private")
 
 
-def test_without_an_engine_its_absence_is_told(tmp_path: Path) -> None:
+def test_without_an_engine_its_absence_is_told(program_alone: McpProgram) -> None:
     """M3, M6"""
-    with McpProgram(tmp_path, "http://127.0.0.1:9") as program, open_ways(program.url) as ways:
+    with open_ways(program_alone.url) as ways:
         for ask in ways.values():
             errors = [ask("resources/list")["error"], ask("resources/read", uri="kb://documents/1")["error"]]
 

@@ -12,7 +12,7 @@ from anyio.to_thread import run_sync
 from tests.engine_program import EngineProgram
 from tests.mcp_server.conftest import until
 from tests.mcp_server.fixtures_processes import wait_until
-from tests.mcp_server.programs import Json, RawClient, sdk_client
+from tests.mcp_server.programs import READING_TOOLS, Json, RawClient, sdk_client
 from tests.mcp_server.recording import PretendedEngine, RecordingProxy
 from websockets.asyncio.client import connect
 
@@ -28,9 +28,6 @@ from kb.settings import LOOPBACK_NAMES
 
 CHANGED = "notifications/tools/list_changed"
 SERVERS_KEY, OTHER_KEY = "the-key-of-the-mcp-server", "the-key-of-somebody-else"
-READING = {"kb_search", "kb_get", "kb_jobs", "kb_status"} | {
-    f"knowledge-{name}" for name in ("search", "show", "status", "task-status")
-}
 EVERYTHING = {tool.name for tool in (*KB_TOOLS, *KNOWLEDGE_TOOLS)}
 WITHIN_SECONDS = 30
 SOON, NEVER = 0.05, 3600.0
@@ -131,7 +128,7 @@ async def by_listening(url: str) -> AsyncIterator[Hear]:
             nonlocal listed
             await anext(aiter(subscription))
             before, listed = listed, {tool.name for tool in (await client.list_tools()).tools}
-            assert {frozenset(before), frozenset(listed)} == {frozenset(READING), frozenset(EVERYTHING)}
+            assert {frozenset(before), frozenset(listed)} == {READING_TOOLS, frozenset(EVERYTHING)}
 
         yield hear
 
@@ -147,7 +144,7 @@ async def test_whoever_listens_hears_that_the_list_has_changed(engine: Keyring, 
 
     async with AsyncExitStack() as opened:
         ears = [await opened.enter_async_context(way(url)) for way in WAYS]
-        for access, expected in (("read", READING), ("write", EVERYTHING)):
+        for access, expected in (("read", READING_TOOLS), ("write", EVERYTHING)):
             await run_sync(engine.let_server, access)
 
             for hear in ears:
@@ -198,14 +195,14 @@ async def until_looked(proxy: RecordingProxy, times: int) -> None:
 def test_a_server_that_may_only_read_lists_what_reads_and_does_it(engine: Keyring, client: RawClient) -> None:
     """M1, M5: also while the engine is away."""
     engine.let_server("read")
-    wait_until(lambda: names_listed(client) == READING)
+    wait_until(lambda: names_listed(client) == READING_TOOLS)
 
     assert client.call("kb_status")["access"] == "read"
     assert client.call("kb_search", query="anything")["results"] == []
     engine.program.stop()
     try:
         assert client.fail("kb_status")["error"] == "engine_unreachable"
-        assert names_listed(client) == READING
+        assert names_listed(client) == READING_TOOLS
     finally:
         engine.program.start()
 

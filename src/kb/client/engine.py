@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeAlias
@@ -25,7 +26,8 @@ ANSWER_WITHIN_SECONDS = 300.0
 # httpx looks at each of them whenever a request begins or ends: with 64, that was most of what a request cost.
 CONNECTIONS = 32
 FIRST_POLL_SECONDS = 0.02
-LONGEST_POLL_SECONDS = 0.5
+USUAL_POLL_SECONDS = 0.5
+LONGEST_POLL_SECONDS = 5.0
 BUNDLE_TYPE = "application/x-tar"
 FINISHED = frozenset({"completed", "failed", "cancelled"})
 
@@ -145,14 +147,16 @@ class EngineClient:
 
     async def watch_job(self, job_id: Id) -> AsyncIterator[Json]:
         """The job each time it is asked for, more and more seldom, until it is completed, failed or cancelled."""
-        pause = FIRST_POLL_SECONDS
+        began_at, pause = time.monotonic(), FIRST_POLL_SECONDS
         while True:
             job = await self.get_job(job_id)
             yield job
             if job["status"] in FINISHED:
                 return
-            await asyncio.sleep(min(pause, LONGEST_POLL_SECONDS))
-            pause *= 1.5
+            await asyncio.sleep(pause)
+            # Who has waited for minutes can wait another moment; there may be a thousand of them.
+            waited = time.monotonic() - began_at
+            pause = min(max(min(pause * 1.5, USUAL_POLL_SECONDS), waited / 20), LONGEST_POLL_SECONDS)
 
     async def search(
         self,

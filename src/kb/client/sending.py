@@ -4,12 +4,13 @@ Threads read it, because a disk may take long or never answer, and the other cal
 """
 
 import asyncio
+import errno
 import io
 import os
 import re
 import secrets
 import stat
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO, TypeAlias
 
@@ -18,6 +19,7 @@ from kb.client.errors import FileChanged
 NamedFile: TypeAlias = tuple[str, bytes | BinaryIO]
 
 PIECE_BYTES = 256 * 1024
+READ_WITHIN_SECONDS = 30.0
 # No header can hold a line end, and the engine takes these out of names anyway.
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -69,6 +71,15 @@ def _render_head(fields: Iterable[tuple[str, str]], filename: str, delimiter: st
     yield f"{delimiter}{disposition}Content-Type: application/octet-stream\r\n\r\n".encode(errors="replace")
 
 
+async def _in_time(reading: Awaitable[bytes]) -> bytes:
+    """Raises `OSError` for a disk that does not answer; else the connection would be held for ever."""
+    try:
+        async with asyncio.timeout(READ_WITHIN_SECONDS):
+            return await reading
+    except TimeoutError:
+        raise OSError(errno.ETIMEDOUT, "its disk does not answer") from None
+
+
 def _measure(file: BinaryIO) -> int | None:
     """None if that takes reading it. Others have a descriptor too, but of what they make their content from."""
     if not isinstance(getattr(file, "raw", file), io.FileIO):
@@ -90,9 +101,9 @@ async def _read(content: bytes | BinaryIO, size: int | None) -> AsyncIterator[by
     else:
         position = 0
         while position < size:
-            # Past the file object, whose owner could not close it while a read hangs, nor go on if it did.
+            # Not by the file object: while a read of it hangs its owner could not close it.
             wanted = min(PIECE_BYTES, size - position)
-            piece = await asyncio.to_thread(os.pread, content.fileno(), wanted, position)
+            piece = await _in_time(asyncio.to_thread(os.pread, content.fileno(), wanted, position))
             if not piece:
                 raise FileChanged
             yield piece

@@ -5,6 +5,9 @@ fault of the protocol is a JSON-RPC error that the client's program reads: a num
 Neither ever carries the text of an exception.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import httpx
 from mcp.types import (
     INTERNAL_ERROR,
@@ -32,8 +35,8 @@ ERROR_TYPES = {
     -32022: "unsupported_protocol_version",
 }
 
-# What a tool would answer, where it is a method of the protocol that fails.
-ERROR_CODES = {"task_not_found": INVALID_PARAMS, "resource_not_found": INVALID_PARAMS, "invalid_cursor": INVALID_PARAMS}
+# Of methods of the protocol: what is wrong with their parameters only the engine could tell.
+PARAMETER_ERRORS = frozenset({"task_not_found", "resource_not_found", "invalid_cursor"})
 
 # What the model can do next, where the engine cannot know that it speaks to one.
 _ADVICE = {
@@ -102,7 +105,7 @@ def explain_engine_trouble(error: Exception, engine_url: str) -> ToolError:
 
 
 def _explain_answer(response: httpx.Response, engine_url: str) -> ToolError:
-    problem = _read_problem(response)
+    problem = read_problem(response)
     if response.status_code == httpx.codes.FORBIDDEN and problem.get("access") == "read":
         return ToolError(
             "engine_refused",
@@ -142,7 +145,21 @@ def _explain_invalid_request(problem: Json) -> ToolError:
     return ToolError("invalid_parameter", told, **({"parameter": named[0][0]} if named else {}))
 
 
-def _read_problem(response: httpx.Response) -> Json:
+@contextmanager
+def absence_told(code: str, message: str, /, **details: object) -> Iterator[None]:
+    """A `ToolError` for what the engine does not know, and for a name that cannot be anything's (`ValueError`)."""
+    try:
+        yield
+    except ValueError as error:
+        raise ToolError(code, message, **details) from error
+    except httpx.HTTPStatusError as error:
+        if error.response.status_code != httpx.codes.NOT_FOUND:
+            raise
+        raise ToolError(code, message, **details) from error
+
+
+def read_problem(response: httpx.Response) -> Json:
+    """What the engine says of it; nothing if it is not the engine that answers."""
     try:
         problem = response.json()
     except ValueError:

@@ -9,6 +9,7 @@ The disk outside of the folders is never spoken of: a path that leads there is r
 is such a file or not.
 """
 
+import asyncio
 import errno
 import os
 import stat
@@ -21,6 +22,7 @@ from typing import BinaryIO
 from kb.mcp.answers import CUT
 from kb.mcp.errors import ToolError
 
+MOST_AT_ONCE = 4
 # Linux takes no longer path, and other systems none so long.
 MAX_PATH_BYTES = 4096
 MAX_SHOWN_CHARACTERS = 500
@@ -51,6 +53,8 @@ class OpenedFile:
 class FileRoots:
     def __init__(self, folders: tuple[Path, ...]) -> None:
         self._folders = folders
+        self.turns = asyncio.Semaphore(MOST_AT_ONCE)
+        """To be held by whoever reads: a disk that hangs may take some threads and connections, never all."""
 
     @contextmanager
     def open_file(self, given: str) -> Iterator[OpenedFile]:
@@ -95,10 +99,8 @@ class FileRoots:
 
 
 def _check_text(given: str) -> None:
-    if not given or "\0" in given or not _is_text(given):
+    if not given or "\0" in given or not _is_text(given) or len(os.fsencode(given)) > MAX_PATH_BYTES:
         raise ToolError("file_not_found", "This cannot be the path of a file. Give its path as the system shows it.")
-    if len(os.fsencode(given)) > MAX_PATH_BYTES:
-        raise OSError(errno.ENAMETOOLONG, "The path is too long.")
 
 
 def _spell_out(given: str, own: tuple[Path, ...]) -> Path | None:

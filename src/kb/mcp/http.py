@@ -156,7 +156,8 @@ class HttpEndpoint:
         is_stream = isinstance(message, JSONRPCRequest) and message.method == "subscriptions/listen"
         wants_events = is_stream or _accepts_events(request.headers, by_default=True)
         if not wants_events and isinstance(message, JSONRPCRequest):
-            body = to_json(without_progress(message).model_dump(exclude_unset=True))
+            silent = without_progress(message)
+            body = body if silent is message else to_json(silent.model_dump(exclude_unset=True))
         unread = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def receive() -> Message:

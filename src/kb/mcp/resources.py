@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 
-import httpx
 from mcp.types import (
     Annotations,
     ListResourcesResult,
@@ -16,13 +15,16 @@ from mcp.types import (
 
 from kb.client import EngineClient, Json
 from kb.mcp.answers import BUDGET_BYTES, shorten, size_of
-from kb.mcp.errors import ToolError
+from kb.mcp.errors import ToolError, absence_told
 
 PAGE_SIZE = 100
 # Of a title, the tags or a heading, which can be as long as somebody likes.
 MAX_WORDS_LENGTH = 200
 # For the line that says how to read on, and what stands around the text.
 RESERVED_BYTES = 500
+# Of what a client takes for the name of a resource.
+LONGEST_URI = 1000
+_WAY_OUT = "resources/list shows those there are."
 _CURSOR = re.compile(r"[1-9][0-9]{0,14}")
 _URI = re.compile(
     r"(?P<document>kb://documents/(?P<id>[0-9]{1,19}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}))"
@@ -65,12 +67,8 @@ async def read_resource(engine: EngineClient, uri: str) -> ReadResourceResult:
     if named is None:
         raise _not_found(uri, "A resource is called kb://documents/ID, by the id of a document.")
     offset = int(named["offset"] or 0)
-    try:
+    with absence_told("resource_not_found", f"There is no document {named['id']}. {_WAY_OUT}", uri=uri):
         document = await engine.get_document(named["id"], chunk_limit=PAGE_SIZE, chunk_offset=offset)
-    except httpx.HTTPStatusError as error:
-        if error.response.status_code != httpx.codes.NOT_FOUND:
-            raise
-        raise _not_found(uri, f"There is no document {named['id']}.") from error
     if offset and offset >= document["chunk_count"]:
         raise _not_found(uri, f"Document {named['id']} has no more than {document['chunk_count']} chunks.")
     text = _render(document, named["document"], offset)
@@ -132,4 +130,4 @@ def _render_chunks(chunks: list[Json]) -> Iterator[str]:
 
 
 def _not_found(uri: str, told: str) -> ToolError:
-    return ToolError("resource_not_found", f"{told} resources/list shows those there are.", uri=uri)
+    return ToolError("resource_not_found", f"{told} {_WAY_OUT}", uri=uri[:LONGEST_URI])

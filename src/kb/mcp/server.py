@@ -34,7 +34,7 @@ from starlette.requests import HTTPConnection
 from kb.client import Json
 from kb.mcp import resources, tasks
 from kb.mcp.arguments import LONGEST_NAME
-from kb.mcp.errors import ERROR_CODES, SERVER_ERROR, ToolError, error_data
+from kb.mcp.errors import PARAMETER_ERRORS, SERVER_ERROR, ToolError, error_data
 from kb.mcp.prompts import PROMPTS, render_prompt
 from kb.mcp.tools import Caller, Effect, ReportProgress, Tool
 from kb.mcp.watching import WatchedEngine
@@ -206,7 +206,7 @@ async def _name_errors(ctx: Context, call_next: CallNext) -> HandlerResult:
         wire = error.error
         raise MCPError(wire.code, wire.message, error_data(wire.code, wire.data)) from error
     except ToolError as error:
-        code = ERROR_CODES.get(error.code, SERVER_ERROR)
+        code = INVALID_PARAMS if error.code in PARAMETER_ERRORS else SERVER_ERROR
         raise MCPError(code, error.message, {**error.details, "error_type": error.code}) from error
     except ValidationError as error:
         faults = [".".join(str(part) for part in fault["loc"]) for fault in error.errors(include_input=False)]

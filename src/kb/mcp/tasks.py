@@ -1,13 +1,12 @@
 """Tasks as the protocol's clients know them: the engine's jobs, by their UUIDs."""
 
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 import httpx
 
 from kb.client import EngineClient, Json
-from kb.mcp.errors import ToolError
+from kb.mcp.errors import absence_told
 
 # Of what a client takes for the name of a task.
 LONGEST_ID = 100
@@ -31,12 +30,7 @@ async def cancel_task(engine: EngineClient, task_id: str) -> Json:
         return await get_task(engine, task_id)
 
 
-@contextmanager
-def _absence_told(task_id: str) -> Iterator[None]:
-    try:
-        yield
-    except (ValueError, httpx.HTTPStatusError) as error:
-        if isinstance(error, httpx.HTTPStatusError) and error.response.status_code != httpx.codes.NOT_FOUND:
-            raise
-        told = f"Task with ID '{task_id[:LONGEST_ID]}' not found. Finished tasks are forgotten after 30 days."
-        raise ToolError("task_not_found", told, task_id=task_id[:LONGEST_ID]) from error
+def _absence_told(task_id: str) -> AbstractContextManager[None]:
+    shown = task_id[:LONGEST_ID]
+    told = f"Task with ID '{shown}' not found. Finished tasks are forgotten after 30 days."
+    return absence_told("task_not_found", told, task_id=shown)

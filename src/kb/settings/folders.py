@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 # Each platform's variable and, below the user's home, the folder it stands for when it is not set.
@@ -29,9 +30,13 @@ def default_file_roots() -> tuple[Path, ...]:
 
     Where a service is started it may stand at the top of the disk, or in a hidden folder; nobody meant to show those.
     """
-    home, working = Path.home(), Path.cwd()
-    is_shown = not any(part.startswith(".") for part in working.parts)
-    roots = (home, working) if is_shown else (home,)
+    roots = []
+    # Not every user has one.
+    with suppress(RuntimeError):
+        roots.append(Path.home())
+    # Somebody may have deleted it.
+    with suppress(FileNotFoundError):
+        roots += [folder for folder in (Path.cwd(),) if not any(part.startswith(".") for part in folder.parts)]
     return tuple(dict.fromkeys(root for root in roots if root != Path(root.anchor)))
 
 

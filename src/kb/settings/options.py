@@ -28,7 +28,10 @@ def _split_list(value: object) -> object:
 def _split_paths(value: object) -> object:
     if not isinstance(value, str):
         return value
-    return tuple(part.strip() for part in value.split(os.pathsep) if part.strip())
+    folders = tuple(part.strip() for part in value.split(os.pathsep) if part.strip())
+    if not folders:
+        raise ValueError("no folder at all")
+    return folders
 
 
 def _check_host(host: str) -> str:

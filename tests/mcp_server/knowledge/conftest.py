@@ -23,12 +23,6 @@ Write = Callable[[str, str | bytes], Path]
 
 
 @pytest.fixture(scope="session")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder whose files agents may have read."""
-    return tmp_path_factory.mktemp("files")
-
-
-@pytest.fixture(scope="session")
 def knowledge_program(
     keyed_engine: EngineProgram, files: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[McpProgram]:
@@ -58,17 +52,6 @@ def knowledge_agents(knowledge_program: McpProgram) -> Iterator[Agents]:
 @pytest.fixture(params=get_args(Speech))
 def knowledge_agent(request: pytest.FixtureRequest, knowledge_agents: Agents) -> Agent:
     return knowledge_agents[request.param]
-
-
-@pytest.fixture(scope="session")
-def own_engine(model_folder: object, files: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
-    """`kb up` without keys, whose base no other test needs: it may be cleared at any time. Its files are small."""
-    settings = {"KB_MCP_FILE_ROOTS": str(files), "KB_MAX_FILE_MB": "1"}
-    program = EngineProgram(tmp_path_factory.mktemp("own-engine"), settings)
-    program.start()
-    yield program
-    program.stop()
-    assert "Traceback" not in program.log.read_text()
 
 
 @pytest.fixture

@@ -319,7 +319,6 @@ ADDITIONS: dict[str, Shape] = {
     "completed task": {"result": {"duplicate": True}},
     "protocol error": {"error": {"data": {"details": dict, "parameter": TEXT, "tool": TEXT, "task_id": str}}},
     "tool result": {"result": {"structuredContent": dict, "isError": bool}},
-    # Marks an answer as whole in the newest protocol; to others it says nothing.
     "initialize": {
         "capabilities": {"experimental": {}, "resources": dict, "logging": {}},
         "serverInfo": {"title": TEXT},

@@ -38,12 +38,6 @@ FAULTS: dict[str, tuple[str, int, str]] = {
         -32602,
         "unknown_tool",
     ),
-    "no task": ('{"jsonrpc": "2.0", "id": "1", "method": "tools/cancel", "params": {}}', -32602, "invalid_params"),
-    "no such task": (
-        '{"jsonrpc": "2.0", "id": "1", "method": "tools/cancel", "params": {"taskId": "1"}}',
-        -32602,
-        "task_not_found",
-    ),
 }
 
 

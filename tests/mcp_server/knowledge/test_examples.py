@@ -238,7 +238,7 @@ def test_a_failed_task_tells_why(knowledge: Knowledge, files: Path) -> None:
 
 @pytest.fixture
 def slow_task(knowledge: Knowledge, files: Path) -> Iterator[str]:
-    """A scan that takes half a minute to read; nobody waits for it."""
+    """A scan that takes many seconds to read; nobody waits for it."""
     scan = write_scan(files / "slow.pdf", [[f"Page {page}, line {line}" for line in range(3)] for page in range(60)])
     task_id = knowledge.ask("knowledge-add", {"file_path": str(scan)})["task_id"]
     yield task_id
@@ -269,13 +269,8 @@ def test_a_task_is_seen_at_work_and_cancelled(knowledge: Knowledge, slow_task: s
 
 
 def test_a_task_that_nobody_knows_is_not_found(knowledge: Knowledge) -> None:
-    """M22, M23."""
-    unknown = knowledge.ask("knowledge-task-status", {"task_id": UNKNOWN})
-    refused = knowledge.request("tools/cancel", {"taskId": UNKNOWN})
-
-    assert_shape(unknown, "task not found")
-    assert_shape(refused, "protocol error")
-    assert (refused["error"]["code"], refused["error"]["data"]["error_type"]) == (-32602, "task_not_found")
+    """M22."""
+    assert_shape(knowledge.ask("knowledge-task-status", {"task_id": UNKNOWN}), "task not found")
 
 
 def test_progress_is_told_while_a_file_is_added(knowledge_program: McpProgram, write: Write) -> None:

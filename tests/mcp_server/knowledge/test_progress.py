@@ -3,22 +3,31 @@
 import asyncio
 import json
 import uuid
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import httpx
 import pytest
 from starlette.routing import Route, Router
 from tests.engine_program import EngineProgram
+from tests.faults.amounts import IS_FULL
 from tests.following import PAGE_MESSAGE
-from tests.mcp_server.fixtures_processes import open_adding_program
-from tests.mcp_server.programs import Era, McpProgram, sdk_client
+from tests.mcp_server.knowledge.conftest import Write
+from tests.mcp_server.knowledge.speaking import (
+    BOTH,
+    CALL,
+    CallOf,
+    call_of,
+    newest_call_of,
+    open_http,
+    open_websocket,
+    post,
+)
+from tests.mcp_server.programs import Era, sdk_client
 from tests.mcp_server.test_other_clients import TypeScriptClient
-from tests.mcp_server.test_transport import MODERN_VERSION, modern_headers, modern_params
 from tests.pdf_files import make_text_pdf
 from tests.scanned_pages import write_scan
-from websockets.asyncio.client import connect
 
 from kb.client import EngineClient, Json
 from kb.listening import Access
@@ -33,38 +42,28 @@ from kb.mcp.watching import WatchedEngine
 
 pytestmark = pytest.mark.anyio
 
-WITHIN_SECONDS = 60
 PAGES = 12
 ASKED_WITH = "a name of mine"
-BOTH = "application/json, text/event-stream"
 JSON_ALONE = "application/json"
-REVISIONS = ("2025-06-18", MODERN_VERSION)
+ERAS: list[CallOf] = [call_of, newest_call_of]
 
 Told: TypeAlias = list[Json]
 """The parameters of the notifications, less their token."""
-Speak: TypeAlias = Callable[[McpProgram, str, Json], Awaitable[tuple[Told, Json]]]
-"""Calls a tool and asks for progress; answers what was told before the result, and the result."""
+Speak: TypeAlias = Callable[[str, str, Json], Awaitable[tuple[Told, Json]]]
+"""Calls a tool at an address and asks for progress; answers what was told before the result, and the result."""
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("files")
-
-
-@pytest.fixture(scope="module")
-def program(running_engine: EngineProgram, folder: Path) -> Iterator[McpProgram]:
-    with open_adding_program(folder, running_engine.url) as program:
-        yield program
+@pytest.fixture(scope="session")
+def url(own_engine: EngineProgram) -> str:
+    return own_engine.mcp_url
 
 
 @pytest.fixture
-def pdf(folder: Path) -> str:
+def pdf(write: Write) -> str:
     """A file that the base does not have yet."""
     word = uuid.uuid4().hex
     pages = [f"Page {page} tells of {word}." for page in range(1, PAGES + 1)]
-    path = folder / f"{word}.pdf"
-    path.write_bytes(make_text_pdf(pages))
-    return str(path)
+    return str(write(f"{word}.pdf", make_text_pdf(pages)))
 
 
 def without_token(params: Json, token: str | int) -> Json:
@@ -85,101 +84,66 @@ def parse_events(response: httpx.Response) -> list[Json]:
     return [json.loads(line.removeprefix("data: ")) for line in response.text.splitlines() if line.startswith("data:")]
 
 
-def call_of(tool: str, arguments: Json, token: Any, revision: str = REVISIONS[0], accept: str = BOTH) -> Json:
-    """A request as `httpx` takes it."""
-    is_newest = revision == MODERN_VERSION
-    params = {"name": tool, "arguments": arguments, **(modern_params() if is_newest else {"_meta": {}})}
-    if token is not None:
-        params["_meta"]["progressToken"] = token
-    headers = modern_headers("tools/call", tool) if is_newest else {"MCP-Protocol-Version": revision}
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    return {"json": body, "headers": {**headers, "Accept": accept}}
+async def ask(url: str, params: Json, **headers: str) -> httpx.Response:
+    async with open_http(url, **headers) as http:
+        return await post(http, CALL, params)
 
 
-async def post(program: McpProgram, tool: str, arguments: Json, token: Any, **how: str) -> httpx.Response:
-    async with httpx.AsyncClient(base_url=program.url, trust_env=False, timeout=WITHIN_SECONDS) as http:
-        return await http.post("/mcp", **call_of(tool, arguments, token, **how))
+def by_http(of: CallOf) -> Speak:
+    async def speak(url: str, tool: str, arguments: Json) -> tuple[Told, Json]:
+        return split_answer(parse_events(await ask(url, of(tool, arguments, progressToken=ASKED_WITH))), ASKED_WITH)
+
+    return speak
 
 
-async def by_http(program: McpProgram, tool: str, arguments: Json) -> tuple[Told, Json]:
-    return split_answer(parse_events(await post(program, tool, arguments, ASKED_WITH)), ASKED_WITH)
+def by_websocket(of: CallOf) -> Speak:
+    async def speak(url: str, tool: str, arguments: Json) -> tuple[Told, Json]:
+        async with open_websocket(url, CALL, of(tool, arguments, progressToken=7)) as websocket:
+            messages = [json.loads(await websocket.recv())]
+            while "result" not in messages[-1]:
+                messages.append(json.loads(await websocket.recv()))
+            return split_answer(messages, 7)
+
+    return speak
 
 
-async def by_newest_http(program: McpProgram, tool: str, arguments: Json) -> tuple[Told, Json]:
-    return split_answer(
-        parse_events(await post(program, tool, arguments, ASKED_WITH, revision=MODERN_VERSION)), ASKED_WITH
-    )
+def by_sdk(era: Era) -> Speak:
+    async def speak(url: str, tool: str, arguments: Json) -> tuple[Told, Json]:
+        told: Told = []
+
+        async def take(progress: float, total: float | None, message: str | None) -> None:
+            told.append({"progress": progress, "total": total, "message": message})
+
+        async with sdk_client(url, era) as client:
+            result = await client.call_tool(tool, arguments, progress_callback=take)
+            return told, result.model_dump(mode="json", by_alias=True)
+
+    return speak
 
 
-async def by_websocket(program: McpProgram, tool: str, arguments: Json) -> tuple[Told, Json]:
-    return await _by_websocket(program, {"name": tool, "arguments": arguments, "_meta": {}})
+def by_typescript(scheme: str) -> Speak:
+    def call(url: str, tool: str, arguments: Json) -> tuple[Told, Json]:
+        with TypeScriptClient(url.replace("http", scheme) + "/mcp") as client:
+            client.answer("connect")
+            outcome = client.answer("callToolForProgress", {"name": tool, "arguments": arguments})
+            return outcome["told"], outcome["result"]
+
+    async def speak(url: str, tool: str, arguments: Json) -> tuple[Told, Json]:
+        return await asyncio.to_thread(call, url, tool, arguments)
+
+    return speak
 
 
-async def by_newest_websocket(program: McpProgram, tool: str, arguments: Json) -> tuple[Told, Json]:
-    return await _by_websocket(program, modern_params(name=tool, arguments=arguments))
-
-
-async def _by_websocket(program: McpProgram, params: Json) -> tuple[Told, Json]:
-    params["_meta"]["progressToken"] = 7
-    async with connect(program.url.replace("http", "ws") + "/mcp", proxy=None) as websocket:
-        await websocket.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}))
-        messages = [json.loads(await websocket.recv())]
-        while "result" not in messages[-1]:
-            messages.append(json.loads(await websocket.recv()))
-        return split_answer(messages, 7)
-
-
-async def by_sdk(program: McpProgram, tool: str, arguments: Json) -> tuple[Told, Json]:
-    return await _by_sdk(program, "legacy", tool, arguments)
-
-
-async def by_newest_sdk(program: McpProgram, tool: str, arguments: Json) -> tuple[Told, Json]:
-    return await _by_sdk(program, "auto", tool, arguments)
-
-
-async def _by_sdk(program: McpProgram, era: Era, tool: str, arguments: Json) -> tuple[Told, Json]:
-    told: Told = []
-
-    async def take(progress: float, total: float | None, message: str | None) -> None:
-        told.append({"progress": progress, "total": total, "message": message})
-
-    async with sdk_client(program.url, era) as client:
-        result = await client.call_tool(tool, arguments, progress_callback=take)
-        return told, result.model_dump(mode="json", by_alias=True)
-
-
-async def by_typescript(program: McpProgram, tool: str, arguments: Json) -> tuple[Told, Json]:
-    return await asyncio.to_thread(_by_typescript, f"{program.url}/mcp", tool, arguments)
-
-
-async def by_typescript_websocket(program: McpProgram, tool: str, arguments: Json) -> tuple[Told, Json]:
-    address = program.url.replace("http", "ws") + "/mcp"
-    return await asyncio.to_thread(_by_typescript, address, tool, arguments)
-
-
-def _by_typescript(address: str, tool: str, arguments: Json) -> tuple[Told, Json]:
-    with TypeScriptClient(address) as client:
-        client.answer("connect")
-        outcome = client.answer("callToolForProgress", {"name": tool, "arguments": arguments})
-        return outcome["told"], outcome["result"]
-
-
-SPEECHES: list[Speak] = [
-    by_http,
-    by_newest_http,
-    by_websocket,
-    by_newest_websocket,
-    by_sdk,
-    by_newest_sdk,
-    by_typescript,
-    by_typescript_websocket,
-]
-
-
-@pytest.fixture(params=SPEECHES, ids=lambda speak: speak.__name__)
-def speak(request: pytest.FixtureRequest) -> Speak:
-    chosen: Speak = request.param
-    return chosen
+SPEECHES: dict[str, Speak] = {
+    "http": by_http(call_of),
+    "http, newest": by_http(newest_call_of),
+    "websocket": by_websocket(call_of),
+    "websocket, newest": by_websocket(newest_call_of),
+    "SDK": by_sdk("legacy"),
+    "SDK, newest": by_sdk("auto"),
+    "TypeScript": by_typescript("http"),
+    "TypeScript over WebSocket": by_typescript("ws"),
+}
 
 
 def assert_told_to_the_end(told: Told, pages: int) -> None:
@@ -193,70 +157,71 @@ def assert_told_to_the_end(told: Told, pages: int) -> None:
     assert int(named[-1][1]) == pages
 
 
-async def test_who_adds_a_document_and_waits_is_told_of_its_pages(program: McpProgram, pdf: str, speak: Speak) -> None:
+@pytest.mark.parametrize("way", SPEECHES)
+async def test_who_adds_a_document_and_waits_is_told_of_its_pages(url: str, pdf: str, way: str) -> None:
     """M16, M23"""
-    told, result = await speak(program, "knowledge-add", {"file_path": pdf, "async": False})
+    told, result = await SPEECHES[way](url, "knowledge-add", {"file_path": pdf, "async": False})
 
     assert result["structuredContent"]["success"] is True
     assert_told_to_the_end(told, PAGES)
 
 
-async def test_who_waits_for_a_task_is_told_of_its_pages(program: McpProgram, pdf: str, speak: Speak) -> None:
+# How a caller is told is the same for all tools; that they tell it is seen in one way.
+@pytest.mark.parametrize("way", SPEECHES if IS_FULL else ["http"])
+async def test_who_waits_for_a_task_is_told_of_its_pages(url: str, pdf: str, way: str) -> None:
     """M22, M23"""
-    queued = (await post(program, "knowledge-add", {"file_path": pdf}, None)).json()["result"]
+    queued = (await ask(url, call_of("knowledge-add", {"file_path": pdf}))).json()["result"]
     task_id = queued["structuredContent"]["task_id"]
 
-    told, result = await speak(program, "knowledge-task-status", {"task_id": task_id, "wait": True})
+    told, result = await SPEECHES[way](url, "knowledge-task-status", {"task_id": task_id, "wait": True})
 
     assert result["structuredContent"]["status"] == "completed"
     assert_told_to_the_end(told, PAGES)
 
 
-async def test_a_scan_tells_of_its_pages_too(program: McpProgram, folder: Path) -> None:
+async def test_a_scan_tells_of_its_pages_too(url: str, files: Path) -> None:
     """M23"""
-    lines = [[f"Sandpiper {uuid.uuid4().hex} on page {page}."] for page in range(1, 4)]
-    path = write_scan(folder / "sandpipers.pdf", lines)
+    lines = [[f"Sandpiper {page}."] for page in range(1, 4)]
+    path = write_scan(files / "sandpipers.pdf", lines)
 
-    told, result = await by_http(program, "knowledge-add", {"file_path": str(path), "async": False})
+    told, result = await by_http(call_of)(url, "knowledge-add", {"file_path": str(path), "async": False})
 
     assert result["structuredContent"]["processing_method"] == "ocr"
     assert_told_to_the_end(told, len(lines))
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("of", ERAS)
 @pytest.mark.parametrize("token", [ASKED_WITH, "", "0", 0, 7, -1, 2**53])
-async def test_the_token_comes_back_as_it_was(program: McpProgram, token: str | int, revision: str) -> None:
+async def test_the_token_comes_back_as_it_was(url: str, token: str | int, of: CallOf) -> None:
     """M8, M23: of whatever tool waits."""
     note = {"text": f"A note of {uuid.uuid4().hex}.", "wait": True}
 
-    response = await post(program, "kb_addnote", note, token, revision=revision)
+    response = await ask(url, of("kb_addnote", note, progressToken=token))
 
     told, result = split_answer(parse_events(response), token)
     assert result["structuredContent"]["status"] == "completed"
     assert told[-1]["progress"] == told[-1]["total"] == 1.0
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("of", ERAS)
 @pytest.mark.parametrize(
-    ("token", "accept"),
-    [(None, BOTH), (None, JSON_ALONE), (7, JSON_ALONE), (None, "*/*")],
+    ("meta", "accept"),
+    [({}, BOTH), ({}, JSON_ALONE), ({"progressToken": 7}, JSON_ALONE), ({}, "*/*")],
     ids=["no token", "json without token", "json with token", "anything"],
 )
 async def test_who_does_not_ask_or_cannot_listen_gets_plain_json(
-    program: McpProgram, pdf: str, token: int | None, accept: str, revision: str
+    url: str, pdf: str, meta: Json, accept: str, of: CallOf
 ) -> None:
     """M4, M23"""
-    arguments = {"file_path": pdf, "async": False}
-
-    response = await post(program, "knowledge-add", arguments, token, accept=accept, revision=revision)
+    response = await ask(url, of("knowledge-add", {"file_path": pdf, "async": False}, **meta), Accept=accept)
 
     assert response.headers["content-type"] == "application/json"
     assert response.json()["result"]["structuredContent"]["success"] is True
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("of", ERAS)
 @pytest.mark.parametrize("accept", [JSON_ALONE, BOTH])
-async def test_no_tool_takes_its_time_for_a_client_that_cannot_listen(revision: str, accept: str) -> None:
+async def test_no_tool_takes_its_time_for_a_client_that_cannot_listen(of: CallOf, accept: str) -> None:
     """M4, M23: though it asks for progress, it would have given up before a long job ends."""
     listeners = []
 
@@ -269,36 +234,33 @@ async def test_no_tool_takes_its_time_for_a_client_that_cannot_listen(revision: 
     server = build_server(KB_TOOLS, engine, call_tool, announcements.listen)
     endpoint = HttpEndpoint(server, Exchange(server), announcements)
     app = Guard(Router([Route("/mcp", endpoint)]), Access("", "", ("localhost",), ()))
+    headers = {"Accept": accept}
     async with (
         endpoint.running(),
-        httpx.AsyncClient(base_url="http://localhost", transport=httpx.ASGITransport(app)) as http,
+        httpx.AsyncClient(base_url="http://localhost", headers=headers, transport=httpx.ASGITransport(app)) as http,
     ):
-        await http.post("/mcp", **call_of("kb_status", {}, 0, revision, accept))
+        await post(http, CALL, of("kb_status", {}, progressToken=0))
 
     (listener,) = listeners
     assert (listener is None) == (accept == JSON_ALONE)
 
 
 @pytest.mark.parametrize("meta", [{}, {"progressToken": True}], ids=str)
-async def test_who_does_not_ask_over_a_websocket_hears_nothing_but_the_answer(
-    program: McpProgram, pdf: str, meta: Json
-) -> None:
+async def test_who_does_not_ask_over_a_websocket_hears_nothing_but_the_answer(url: str, pdf: str, meta: Json) -> None:
     """M23"""
-    params = {"name": "knowledge-add", "arguments": {"file_path": pdf, "async": False}, "_meta": meta}
-    async with connect(program.url.replace("http", "ws") + "/mcp", proxy=None) as websocket:
-        await websocket.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}))
-
+    call = call_of("knowledge-add", {"file_path": pdf, "async": False}, **meta)
+    async with open_websocket(url, CALL, call) as websocket:
         answer = json.loads(await websocket.recv())
 
     assert answer["result"]["structuredContent"]["success"] is True
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("of", ERAS)
 @pytest.mark.parametrize("token", [True, 1.5, [], {}], ids=str)
-async def test_what_is_no_token_is_not_sent_back(program: McpProgram, token: object, revision: str) -> None:
+async def test_what_is_no_token_is_not_sent_back(url: str, token: object, of: CallOf) -> None:
     """M23: hostile or mistaken, it does no harm."""
     note = {"text": f"A note of {uuid.uuid4().hex}.", "wait": True}
 
-    response = await post(program, "kb_addnote", note, token, revision=revision)
+    response = await ask(url, of("kb_addnote", note, progressToken=token))
 
     assert response.headers["content-type"] == "application/json"

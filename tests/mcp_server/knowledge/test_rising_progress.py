@@ -101,6 +101,7 @@ def test_a_job_that_goes_on_at_its_last_percent_is_told_of_time_and_again(
     assert done[-1] == 1.0
 
 
+WORDS = {"queued": "Waiting for its turn", "running": "Starting", "failed": "Ended", "cancelled": "Ended"}
 running_jobs = st.builds(
     job, st.sampled_from(["queued", "running"]), st.floats(0, 1), st.sampled_from(["", "Reading", "Page 1", "Page 2"])
 )
@@ -122,7 +123,7 @@ def test_whatever_a_job_tells_what_is_reported_rises_and_leaves_no_message_out(
     assert done == sorted(set(done))
     assert all(0 <= number <= 1 for number in done)
     assert (done[-1] == 1.0) == (end["status"] == "completed")
-    messages = [each["message"] or "Waiting for its turn" for each in told]
+    messages = [each["message"] or WORDS[each["status"]] for each in told]
     assert [first for first, _ in groupby(message for _, message in reported)] == [
         first for first, _ in groupby(messages)
     ]

@@ -9,16 +9,23 @@ from typing import TypeAlias
 
 import anyio
 import httpx
+from tests.mcp_server.knowledge.speaking import (
+    BOTH,
+    CALL,
+    CallOf,
+    call_of,
+    message,
+    newest_call_of,
+    open_http,
+    open_websocket,
+    post,
+)
 from tests.mcp_server.programs import Era, sdk_client
 from tests.mcp_server.test_other_clients import TypeScriptClient
-from tests.mcp_server.test_transport import modern_headers, modern_params
-from websockets.asyncio.client import ClientConnection, connect
 
 from kb.client import Json
 
-WITHIN_SECONDS = 60
-CALL, CANCEL = "tools/call", "tools/cancel"
-BOTH = "application/json, text/event-stream"
+ADD, CANCEL = "knowledge-add", "tools/cancel"
 
 Cancel: TypeAlias = Callable[[Json], Awaitable[None]]
 """Gives up the job of the call that was begun."""
@@ -26,35 +33,8 @@ Begin: TypeAlias = Callable[[str, Json], AbstractAsyncContextManager[Cancel]]
 """Calls `knowledge-add` at an address with these arguments, and offers a way to cancel it."""
 
 
-def call_of(arguments: Json, **meta: object) -> Json:
-    return {"name": "knowledge-add", "arguments": arguments, "_meta": meta}
-
-
-def newest_call_of(arguments: Json, **meta: object) -> Json:
-    params = modern_params(name="knowledge-add", arguments=arguments)
-    return {**params, "_meta": {**params["_meta"], **meta}}
-
-
-def message(method: str, params: Json, request_id: int | None = None) -> Json:
-    named = {} if request_id is None else {"id": request_id}
-    return {"jsonrpc": "2.0", "method": method, "params": params, **named}
-
-
 def cancellation_of(request_id: object) -> Json:
     return message("notifications/cancelled", {"requestId": request_id, "reason": "Enough."})
-
-
-@asynccontextmanager
-async def open_http(url: str, **headers: str) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(
-        base_url=url, headers={"Accept": BOTH, **headers}, trust_env=False, timeout=WITHIN_SECONDS
-    ) as http:
-        yield http
-
-
-async def post(http: httpx.AsyncClient, method: str, params: Json, request_id: int | None = 5) -> httpx.Response:
-    headers = modern_headers(method, params.get("name")) if len(params["_meta"]) > 1 else {}
-    return await http.post("/mcp", json=message(method, params, request_id), headers=headers)
 
 
 def by_notification(**meta: object) -> Begin:
@@ -77,7 +57,7 @@ def _within_session(cancel_by: Callable[[httpx.AsyncClient], Awaitable[None]], m
     @asynccontextmanager
     async def begin(url: str, arguments: Json) -> AsyncIterator[Cancel]:
         async with open_http(url, **{"Mcp-Session-Id": uuid.uuid4().hex}) as http, asyncio.TaskGroup() as group:
-            answer = group.create_task(post(http, CALL, call_of(arguments, **meta)))
+            answer = group.create_task(post(http, CALL, call_of(ADD, arguments, **meta)))
 
             async def cancel(job: Json) -> None:
                 await cancel_by(http)
@@ -94,7 +74,7 @@ def by_hanging_up(accept: str = BOTH, **meta: object) -> Begin:
     @asynccontextmanager
     async def begin(url: str, arguments: Json) -> AsyncIterator[Cancel]:
         async with open_http(url, Accept=accept) as http:
-            answer = asyncio.create_task(post(http, CALL, newest_call_of(arguments, **meta)))
+            answer = asyncio.create_task(post(http, CALL, newest_call_of(ADD, arguments, **meta)))
 
             async def cancel(job: Json) -> None:
                 answer.cancel()
@@ -106,17 +86,10 @@ def by_hanging_up(accept: str = BOTH, **meta: object) -> Begin:
     return begin
 
 
-@asynccontextmanager
-async def open_websocket(url: str, params: Json) -> AsyncIterator[ClientConnection]:
-    async with connect(url.replace("http", "ws") + "/mcp", proxy=None) as websocket:
-        await websocket.send(json.dumps(message(CALL, params, 5)))
-        yield websocket
-
-
-def by_notification_over_websocket(of: Callable[..., Json]) -> Begin:
+def by_notification_over_websocket(of: CallOf) -> Begin:
     @asynccontextmanager
     async def begin(url: str, arguments: Json) -> AsyncIterator[Cancel]:
-        async with open_websocket(url, of(arguments)) as websocket:
+        async with open_websocket(url, CALL, of(ADD, arguments)) as websocket:
 
             async def cancel(job: Json) -> None:
                 await websocket.send(json.dumps(cancellation_of(5)))
@@ -131,7 +104,7 @@ def by_notification_over_websocket(of: Callable[..., Json]) -> Begin:
 
 @asynccontextmanager
 async def by_closing_the_websocket(url: str, arguments: Json) -> AsyncIterator[Cancel]:
-    async with open_websocket(url, call_of(arguments)) as websocket:
+    async with open_websocket(url, CALL, call_of(ADD, arguments)) as websocket:
 
         async def cancel(job: Json) -> None:
             await websocket.close()
@@ -147,7 +120,7 @@ def by_sdk(era: Era) -> Begin:
 
             async def add() -> None:
                 with scope:
-                    await client.call_tool("knowledge-add", arguments)
+                    await client.call_tool(ADD, arguments)
 
             async def cancel(job: Json) -> None:
                 scope.cancel()
@@ -165,7 +138,7 @@ def by_typescript(scheme: str) -> Begin:
     async def begin(url: str, arguments: Json) -> AsyncIterator[Cancel]:
         with TypeScriptClient(url.replace("http", scheme) + "/mcp") as client:
             client.answer("connect")
-            client.answer("beginCall", call_of(arguments))
+            client.answer("beginCall", call_of(ADD, arguments))
 
             async def cancel(job: Json) -> None:
                 assert "abort" in client.thrown("abortCall")["message"].lower()
@@ -175,11 +148,11 @@ def by_typescript(scheme: str) -> Begin:
     return begin
 
 
-def by_task_over_http(of: Callable[..., Json]) -> Begin:
+def by_task_over_http(of: CallOf) -> Begin:
     @asynccontextmanager
     async def begin(url: str, arguments: Json) -> AsyncIterator[Cancel]:
         async with open_http(url) as http, asyncio.TaskGroup() as group:
-            params = of(arguments)
+            params = of(ADD, arguments)
             answer = group.create_task(post(http, CALL, params))
 
             async def cancel(job: Json) -> None:
@@ -203,7 +176,7 @@ def assert_ends_as_begun(result: Json, arguments: Json) -> None:
 
 @asynccontextmanager
 async def by_task_over_websocket(url: str, arguments: Json) -> AsyncIterator[Cancel]:
-    async with open_websocket(url, call_of(arguments)) as websocket:
+    async with open_websocket(url, CALL, call_of(ADD, arguments)) as websocket:
         told: dict[int, Json] = {}
 
         async def hear(request_id: int) -> Json:
@@ -224,7 +197,7 @@ async def by_task_over_websocket(url: str, arguments: Json) -> AsyncIterator[Can
 async def by_task_from_typescript(url: str, arguments: Json) -> AsyncIterator[Cancel]:
     with TypeScriptClient(f"{url}/mcp") as client:
         client.answer("connect")
-        client.answer("beginCall", call_of(arguments))
+        client.answer("beginCall", call_of(ADD, arguments))
 
         async def cancel(job: Json) -> None:
             told = client.answer("request", CANCEL, {"taskId": job["uuid"]})

@@ -5,10 +5,11 @@ import math
 from contextlib import ExitStack, suppress
 from functools import partial
 
+import anyio.lowlevel
 import httpx
 
 from kb.client import FINISHED, EngineClient, Json
-from kb.mcp.errors import EngineTrouble, ToolError
+from kb.mcp.errors import EngineTrouble, ToolError, read_problem
 from kb.mcp.file_roots import OpenedFile
 from kb.mcp.tasks import cancel_task
 from kb.mcp.tools import Call
@@ -18,10 +19,10 @@ from kb.mcp.uploads import BYTES_PER_MB
 
 
 async def add(call: Call, arguments: Json) -> Json:
-    # It goes on when the call is cancelled, or nobody would know whether the engine has got the file.
-    sending = asyncio.create_task(_send(call, arguments))
-    call.undoings.append(partial(_take_back, call.engine, sending))
-    job, size_bytes = await asyncio.shield(sending)
+    async with call.files.turns:
+        job, size_bytes = await _send(call, arguments)
+    # If the caller has cancelled meanwhile, this is where it is learned.
+    await anyio.lowlevel.checkpoint_if_cancelled()
     if arguments.get("async", True):
         return _tell_queued(job, "Document queued for processing", size_bytes)
     job = await follow_job(call, job)
@@ -38,16 +39,25 @@ async def _send(call: Call, arguments: Json) -> tuple[Json, int]:
     """The job and the size of the file. Raises `ToolError` if there is no such file or the engine refuses it."""
     with ExitStack() as closing:
         file = await asyncio.to_thread(closing.enter_context, call.files.open_file(arguments["file_path"]))
-        status = await call.engine.get_status()
-        max_mb = status["configuration"]["max_file_size_mb"]
-        if file.size_bytes > max_mb * BYTES_PER_MB:
-            size_mb = math.ceil(file.size_bytes / BYTES_PER_MB)
-            told = f"File size ({size_mb} MB) exceeds maximum allowed size ({max_mb} MB)"
-            raise ToolError("file_too_large", told, max_size_mb=max_mb)
-        return await _submit(call.engine, file, arguments), file.size_bytes
+        await _refuse_too_large(call.engine, file)
+        # A cancellation waits meanwhile, or nobody would know whether the engine has got the file.
+        with anyio.CancelScope(shield=True):
+            job = await _submit(call.engine, file, arguments)
+            call.undoings.append(partial(_take_back, call.engine, job))
+    return job, file.size_bytes
+
+
+async def _refuse_too_large(engine: EngineClient, file: OpenedFile) -> None:
+    """The engine would say the same, but only when all of it is sent."""
+    max_mb = (await engine.get_status())["configuration"]["max_file_size_mb"]
+    if file.size_bytes > max_mb * BYTES_PER_MB:
+        size_mb = math.ceil(file.size_bytes / BYTES_PER_MB)
+        told = f"File size ({size_mb} MB) exceeds maximum allowed size ({max_mb} MB)"
+        raise ToolError("file_too_large", told, max_size_mb=max_mb)
 
 
 async def _submit(engine: EngineClient, file: OpenedFile, arguments: Json) -> Json:
+    """The job. Raises `ToolError` if the file cannot be read or is of no supported format."""
     metadata = dict(arguments.get("metadata", {}))
     title, tags = metadata.pop("title", None), metadata.pop("tags", ())
     path = str(file.path)
@@ -64,17 +74,15 @@ async def _submit(engine: EngineClient, file: OpenedFile, arguments: Json) -> Js
         told = f"{path} could not be read to its end: {error.strerror or error}. Try again when nobody changes it."
         raise ToolError("file_not_readable", told, file_path=path) from error
     except httpx.HTTPStatusError as error:
-        problem = error.response.json() if error.response.status_code == httpx.codes.UNSUPPORTED_MEDIA_TYPE else {}
+        problem = read_problem(error.response)
         if problem.get("code") != "unsupported_format":
             raise
         told = f"Unsupported file format: {file.path.suffix or 'no extension'}. {problem['detail']}"
         raise ToolError("unsupported_format", told, supported_formats=problem["supported_formats"]) from error
 
 
-async def _take_back(engine: EngineClient, sending: asyncio.Task[tuple[Json, int]]) -> None:
-    """Cancel the job of a file that is perhaps still being sent."""
+async def _take_back(engine: EngineClient, job: Json) -> None:
     with suppress(ToolError, *EngineTrouble):
-        job, _ = await sending
         await cancel_task(engine, job["uuid"])
 
 

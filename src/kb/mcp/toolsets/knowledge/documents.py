@@ -1,12 +1,11 @@
 """`knowledge-show`, `knowledge-remove` and `knowledge-clear`."""
 
 import uuid
-
-import httpx
+from functools import partial
 
 from kb.client import Json
 from kb.mcp.answers import fit_list
-from kb.mcp.errors import ToolError
+from kb.mcp.errors import ToolError, absence_told
 from kb.mcp.tools import Call
 from kb.mcp.uploads import BYTES_PER_MB
 
@@ -36,25 +35,20 @@ async def show(call: Call, arguments: Json) -> Json:
 
 async def remove(call: Call, arguments: Json) -> Json:
     document_id = arguments["document_id"]
-    try:
+    absence = partial(
+        absence_told, "document_not_found", f"Document with ID '{document_id}' not found", document_id=document_id
+    )
+    with absence():
         # Never as it was given: the engine would take a number for the id of any document.
         document = await call.engine.get_document(str(uuid.UUID(document_id)), chunks=False)
-        if not arguments.get("confirm", False):
-            raise ToolError(
-                "confirmation_required",
-                "Set confirm=true to remove this document",
-                document={
-                    "id": document["uuid"],
-                    "filename": document["filename"],
-                    "chunks": document["chunk_count"],
-                },
-            )
+    if not arguments.get("confirm", False):
+        raise ToolError(
+            "confirmation_required",
+            "Set confirm=true to remove this document",
+            document={"id": document["uuid"], "filename": document["filename"], "chunks": document["chunk_count"]},
+        )
+    with absence():
         removed = await call.engine.delete_document(document["uuid"])
-    except (ValueError, httpx.HTTPStatusError) as error:
-        if isinstance(error, httpx.HTTPStatusError) and error.response.status_code != httpx.codes.NOT_FOUND:
-            raise
-        told = f"Document with ID '{document_id}' not found"
-        raise ToolError("document_not_found", told, document_id=document_id) from error
     return {
         "success": True,
         "document_id": document["uuid"],

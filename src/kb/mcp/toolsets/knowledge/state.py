@@ -4,7 +4,7 @@ from kb.client import FINISHED, Json
 from kb.mcp.errors import ToolError
 from kb.mcp.tasks import get_task
 from kb.mcp.tools import Call
-from kb.mcp.toolsets.jobs import follow_job
+from kb.mcp.toolsets.jobs import describe_step, follow_job
 from kb.mcp.toolsets.knowledge.estimates import estimate_seconds
 from kb.mcp.uploads import BYTES_PER_MB
 
@@ -57,7 +57,7 @@ def _tell_course(job: Json) -> Json:
         remaining = round(max(estimate_seconds(job["filename"]) - elapsed, 1.0), 1)
     return {
         "progress": job["progress"],
-        "current_step": job["current_step"] or ("Starting" if job["status"] == "running" else "Waiting for its turn"),
+        "current_step": job["current_step"] or describe_step(job),
         "completed_steps": job["completed_steps"],
         "total_steps": job["total_steps"],
         "elapsed_time_seconds": elapsed,
