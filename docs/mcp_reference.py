@@ -31,13 +31,14 @@ that changes (`notifications/tools/list_changed`).
 
 A call that waits for a document (`kb_addnote` with `wait`, `knowledge-add` with `async` false, `knowledge-task-status`
 with `wait`) tells how far it is if the request carries a `progressToken`: `progress` rises to a `total` of 1.0, and
-`message` names the page. It then waits as long as it takes; without a token it answers within 50 seconds, with the id
-to ask for later.
+`message` names the page it is at. It then waits as long as it takes; without a token it waits 50 seconds at most, and
+answers with the id to ask for later.
 
-A `knowledge-add` that is cancelled leaves nothing behind: by `notifications/cancelled`, in the newest protocol by
-closing the response's stream, or by the end of the session or the WebSocket. A lost connection alone cancels nothing in
-the protocols of 2025. Whoever knows a task's id ends it by the method `tools/cancel` with `{"taskId": "<task_id>"}`,
-which answers `{"taskId", "status"}`; a task that has ended stays as it is, and an unknown one is -32602.
+A `knowledge-add` that is cancelled before its document is there leaves neither document nor file: by
+`notifications/cancelled`, in the newest protocol by closing the response's stream, or by the end of the session or the
+WebSocket. A lost HTTP connection alone cancels nothing in the protocols of 2025. Whoever knows a task's id ends it by
+the method `tools/cancel` with `{"taskId": "<task_id>"}`, which answers `{"taskId", "status"}`, or nothing if it is sent
+without an id; a task that has ended stays as it is, and an unknown one is -32602.
 """
 _RESOURCES = """
 ## Resources

@@ -10,12 +10,16 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mapping
+import threading
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import BinaryIO, TypeAlias
+from functools import partial
+from typing import BinaryIO, TypeAlias, TypeVar
 
 from kb.client.errors import FileChanged
 
+Result = TypeVar("Result")
 NamedFile: TypeAlias = tuple[str, bytes | BinaryIO]
 
 PIECE_BYTES = 256 * 1024
@@ -71,11 +75,31 @@ def _render_head(fields: Iterable[tuple[str, str]], filename: str, delimiter: st
     yield f"{delimiter}{disposition}Content-Type: application/octet-stream\r\n\r\n".encode(errors="replace")
 
 
-async def _in_time(reading: Awaitable[bytes]) -> bytes:
-    """Raises `OSError` for a disk that does not answer; else the connection would be held for ever."""
+async def run_in_own_thread(function: Callable[[], Result], *, within_seconds: float) -> Result:
+    """What the function returns or raises; `OSError` if it takes too long because a disk does not answer.
+
+    Nobody waits for its thread then: not a pool of threads, which a few such would fill, nor the end of the program.
+    """
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[Result] = loop.create_future()
+
+    def settle(settling: Callable[[], None]) -> None:
+        # The program may have ended, or its caller have gone.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(lambda: None if outcome.done() else settling())
+
+    def run() -> None:
+        try:
+            result = function()
+        except Exception as error:  # noqa: BLE001 - raised again where somebody waits for it
+            settle(partial(outcome.set_exception, error))
+        else:
+            settle(partial(outcome.set_result, result))
+
+    threading.Thread(target=run, name="file", daemon=True).start()
     try:
-        async with asyncio.timeout(READ_WITHIN_SECONDS):
-            return await reading
+        async with asyncio.timeout(within_seconds):
+            return await outcome
     except TimeoutError:
         raise OSError(errno.ETIMEDOUT, "its disk does not answer") from None
 
@@ -103,7 +127,8 @@ async def _read(content: bytes | BinaryIO, size: int | None) -> AsyncIterator[by
         while position < size:
             # Not by the file object: while a read of it hangs its owner could not close it.
             wanted = min(PIECE_BYTES, size - position)
-            piece = await _in_time(asyncio.to_thread(os.pread, content.fileno(), wanted, position))
+            reading = partial(os.pread, content.fileno(), wanted, position)
+            piece = await run_in_own_thread(reading, within_seconds=READ_WITHIN_SECONDS)
             if not piece:
                 raise FileChanged
             yield piece

@@ -39,6 +39,7 @@ log = logging.getLogger(__name__)
 PATH = "/mcp"
 # Most clients give up after a minute; what takes longer than this would be told to nobody.
 ENGINE_ANSWERS_WITHIN_SECONDS = 55.0
+FINISH_WITHIN_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,8 @@ async def _open_calls(options: McpOptions, engine: WatchedEngine) -> AsyncIterat
             group.start_soon(run)
 
         yield ToolCalls(engine, uploads, FileRoots(options.file_roots), later)
-        group.cancel_scope.cancel()
+        # What was promised is done, unless that takes longer than anybody waits for a server to stop.
+        group.cancel_scope.deadline = anyio.current_time() + FINISH_WITHIN_SECONDS
 
 
 async def _tell_health(request: Request) -> Response:

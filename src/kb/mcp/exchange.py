@@ -27,13 +27,17 @@ from starlette.requests import HTTPConnection
 
 from kb.client import Json
 from kb.mcp.errors import error_data, error_message
-from kb.mcp.server import KnowledgeServer
+from kb.mcp.server import CANCEL_TASK, KnowledgeServer
 
 # The first revision in which a tool's answer is more than text; what names no revision speaks this one.
 DEFAULT_VERSION = "2025-06-18"
 
 Notify: TypeAlias = Callable[[Json], Awaitable[None]]
 Message: TypeAlias = JSONRPCRequest | JSONRPCNotification
+
+
+class SilentRequest(JSONRPCRequest):
+    """A task's cancellation without an id: it is done, and nobody waits for an answer."""
 
 
 class Malformed(Exception):
@@ -57,7 +61,11 @@ def parse_message(text: bytes | str) -> Message | None:
     if "method" not in body and ("result" in body or "error" in body):
         return None
     try:
-        return JSONRPCRequest.model_validate(body) if "id" in body else JSONRPCNotification.model_validate(body)
+        if "id" in body:
+            return JSONRPCRequest.model_validate(body)
+        if body.get("method") == CANCEL_TASK:
+            return SilentRequest.model_validate({**body, "id": 0})
+        return JSONRPCNotification.model_validate(body)
     except ValidationError as error:
         wrong = ", ".join(sorted({str(fault["loc"][0]) for fault in error.errors(include_input=False)}))
         request_id = body.get("id") if isinstance(body.get("id"), str | int) else None

@@ -84,7 +84,11 @@ class FileRoots:
         spelled = _spell_out(given, (*self._folders, *roots))
         if spelled is None or _is_of_system(spelled):
             raise _not_allowed(roots)
-        path = _resolve(spelled)
+        try:
+            path = _resolve(spelled)
+        except RecursionError as error:
+            # So many links that nobody knows where they lead.
+            raise _not_allowed(roots) from error
         allowing = [root for root in roots if _allows(root, path)]
         if _is_of_system(path) or not allowing:
             raise _not_allowed(roots)
@@ -128,10 +132,7 @@ def _split(given: str) -> tuple[Path, list[str]]:
 
 
 def _resolve(path: Path) -> Path:
-    try:
-        return Path(os.path.realpath(path))
-    except RecursionError as error:
-        raise OSError(errno.ELOOP, "Too many links lead from one to the next.") from error
+    return Path(os.path.realpath(path))
 
 
 def _allows(root: Path, path: Path) -> bool:

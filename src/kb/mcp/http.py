@@ -25,7 +25,7 @@ from starlette.types import Message, Receive, Scope, Send
 from kb.client import Json
 from kb.mcp.announcements import Announcements
 from kb.mcp.errors import SERVER_ERROR, error_message
-from kb.mcp.exchange import DEFAULT_VERSION, Exchange, Malformed, parse_message, without_progress
+from kb.mcp.exchange import DEFAULT_VERSION, Exchange, Malformed, SilentRequest, parse_message, without_progress
 from kb.mcp.naming import with_named_errors
 from kb.mcp.server import KnowledgeServer
 
@@ -93,7 +93,10 @@ class HttpEndpoint:
             await _json_response(malformed.answer, status=400)(request.scope, request.receive, send)
             return
         version = request.headers.get(VERSION_HEADER, DEFAULT_VERSION)
-        if version not in HANDSHAKE_PROTOCOL_VERSIONS:
+        if isinstance(message, SilentRequest):
+            await self._exchange.answer(message, request, session=None)
+            await Response(status_code=202)(request.scope, request.receive, send)
+        elif version not in HANDSHAKE_PROTOCOL_VERSIONS:
             await self._serve_modern(message, request, body, send)
         elif isinstance(message, JSONRPCRequest):
             await self._answer(message, request, version, send)
@@ -103,7 +106,7 @@ class HttpEndpoint:
             await Response(status_code=202)(request.scope, request.receive, send)
 
     async def _answer(self, message: JSONRPCRequest, request: Request, version: str, send: Send) -> None:
-        session = request.headers.get(SESSION_HEADER)
+        session = request.headers.get(SESSION_HEADER) or None
         headers = {}
         if _is_initialize(message):
             session = uuid.uuid4().hex

@@ -10,7 +10,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from kb.client import Json
 from kb.mcp.announcements import Announcements
 from kb.mcp.errors import SERVER_ERROR, error_message
-from kb.mcp.exchange import DEFAULT_VERSION, Exchange, Malformed, parse_message
+from kb.mcp.exchange import DEFAULT_VERSION, Exchange, Malformed, SilentRequest, parse_message
 from kb.mcp.guard import offered_protocols
 
 PROTOCOL = "mcp"
@@ -80,12 +80,17 @@ class _Conversation:
 
     async def _answer(self, request: JSONRPCRequest) -> None:
         try:
+            is_silent = isinstance(request, SilentRequest)
             answer = await self._exchange.answer(
-                request, self._websocket, session=self._session, version=self._version, notify=self.send
+                request,
+                self._websocket,
+                session=None if is_silent else self._session,
+                version=self._version,
+                notify=self.send,
             )
             if answer is not None and request.method == "initialize" and "result" in answer:
                 self._version = answer["result"]["protocolVersion"]
-            if answer is not None:
+            if answer is not None and not is_silent:
                 await self.send(answer)
         finally:
             # Only now: answers that nobody reads count too.

@@ -1,6 +1,7 @@
 """`knowledge-add`: a file of this machine becomes a document."""
 
 import asyncio
+import logging
 import math
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -9,6 +10,7 @@ import anyio.lowlevel
 import httpx
 
 from kb.client import FINISHED, EngineClient, Json
+from kb.client.sending import run_in_own_thread
 from kb.mcp.errors import EngineTrouble, ToolError, read_problem
 from kb.mcp.file_roots import OpenedFile
 from kb.mcp.tasks import cancel_task
@@ -16,6 +18,12 @@ from kb.mcp.tools import Call
 from kb.mcp.toolsets.jobs import ANSWER_WITHIN_SECONDS, follow_job
 from kb.mcp.toolsets.knowledge.estimates import estimate_seconds
 from kb.mcp.uploads import BYTES_PER_MB
+
+log = logging.getLogger(__name__)
+
+# A disk that has not answered by then is not there.
+OPEN_WITHIN_SECONDS = 30.0
+TAKE_BACK_AFTER_SECONDS = (0, 0.5, 1, 2, 4, 8, 15, 30, 60)
 
 
 async def add(call: Call, arguments: Json) -> Json:
@@ -37,18 +45,26 @@ async def add(call: Call, arguments: Json) -> Json:
 
 async def _send(call: Call, arguments: Json) -> tuple[Json, int]:
     """The job and the size of the file. Raises `ToolError` if there is no such file or the engine refuses it."""
-    with ExitStack() as closing:
-        file = await asyncio.to_thread(closing.enter_context, call.files.open_file(arguments["file_path"]))
-        await _refuse_too_large(call.engine, file)
-        # A cancellation waits meanwhile, or nobody would know whether the engine has got the file.
-        with anyio.CancelScope(shield=True):
-            job = await _submit(call.engine, file, arguments)
-            call.undoings.append(partial(_take_back, call.engine, job))
+    path = arguments["file_path"]
+    try:
+        with ExitStack() as closing:
+            opening = partial(closing.enter_context, call.files.open_file(path))
+            file = await run_in_own_thread(opening, within_seconds=OPEN_WITHIN_SECONDS)
+            await _check_size(call.engine, file)
+            # A cancellation waits meanwhile, or nobody would know whether the engine has got the file.
+            with anyio.CancelScope(shield=True):
+                job = await _submit(call.engine, file, arguments)
+                call.undoings.append(partial(_take_back, call.engine, job))
+    except OSError as error:
+        told = f"The file could not be read to its end: {error.strerror or error}. Try again when nobody changes it."
+        raise ToolError("file_not_readable", told, file_path=path) from error
     return job, file.size_bytes
 
 
-async def _refuse_too_large(engine: EngineClient, file: OpenedFile) -> None:
+async def _check_size(engine: EngineClient, file: OpenedFile) -> None:
     """The engine would say the same, but only when all of it is sent."""
+    if file.size_bytes == 0:
+        raise ToolError("file_not_readable", "The file is empty. Add it when there is something in it.")
     max_mb = (await engine.get_status())["configuration"]["max_file_size_mb"]
     if file.size_bytes > max_mb * BYTES_PER_MB:
         size_mb = math.ceil(file.size_bytes / BYTES_PER_MB)
@@ -57,22 +73,18 @@ async def _refuse_too_large(engine: EngineClient, file: OpenedFile) -> None:
 
 
 async def _submit(engine: EngineClient, file: OpenedFile, arguments: Json) -> Json:
-    """The job. Raises `ToolError` if the file cannot be read or is of no supported format."""
+    """The job. Raises `ToolError` if the file is of no supported format, `OSError` if it cannot be read."""
     metadata = dict(arguments.get("metadata", {}))
     title, tags = metadata.pop("title", None), metadata.pop("tags", ())
-    path = str(file.path)
     try:
         return await engine.submit_file(
             (file.path.name, file.content),
             title=title,
             tags=tags,
-            source_path=path,
+            source_path=str(file.path),
             metadata=metadata,
             force_ocr=arguments.get("force_ocr", False),
         )
-    except OSError as error:
-        told = f"{path} could not be read to its end: {error.strerror or error}. Try again when nobody changes it."
-        raise ToolError("file_not_readable", told, file_path=path) from error
     except httpx.HTTPStatusError as error:
         problem = read_problem(error.response)
         if problem.get("code") != "unsupported_format":
@@ -82,8 +94,13 @@ async def _submit(engine: EngineClient, file: OpenedFile, arguments: Json) -> Js
 
 
 async def _take_back(engine: EngineClient, job: Json) -> None:
-    with suppress(ToolError, *EngineTrouble):
-        await cancel_task(engine, job["uuid"])
+    """Cancel it, also if the engine is just being started anew: it would take the job up again."""
+    for pause in TAKE_BACK_AFTER_SECONDS:
+        await asyncio.sleep(pause)
+        with suppress(*EngineTrouble):
+            await cancel_task(engine, job["uuid"])
+            return
+    log.warning("Task %s was cancelled, but the engine could not be told; it may become a document.", job["uuid"])
 
 
 def _tell_queued(job: Json, message: str, size_bytes: int) -> Json:

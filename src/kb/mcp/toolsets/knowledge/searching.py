@@ -6,11 +6,15 @@ from kb.mcp.errors import ToolError
 from kb.mcp.tools import Call
 
 TOP_K = 10
+NOTHING_FOUND = "No documents found matching your query"
+NO_MORE = "There are no further results"
 
 
 async def search(call: Call, arguments: Json) -> Json:
     query, offset = arguments["query"], arguments.get("offset", 0)
     filters = dict(arguments.get("filters", {}))
+    if "format" in filters:
+        filters["format"] = filters["format"].lower().lstrip(".")
     found = await call.engine.search(
         query,
         top=arguments.get("top_k", TOP_K),
@@ -27,7 +31,7 @@ async def search(call: Call, arguments: Json) -> Json:
         "query": query,
         "results": results,
         "total_results": len(results),
-        **({} if results else {"message": "No documents found matching your query"}),
+        **({} if results else {"message": NO_MORE if offset else NOTHING_FOUND}),
         "search_time_ms": round(found["took_ms"]),
         **({"degraded": True} if found["degraded"] else {}),
         **({"suggestion": found["suggestion"]} if found["suggestion"] else {}),

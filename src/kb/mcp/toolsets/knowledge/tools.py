@@ -85,7 +85,7 @@ _ADD = Tool(
         "SVG, plain text and more; scans are recognised. The file must lie on the machine of this server, in a folder "
         "that it may read. Answers a task_id at once: ask knowledge-task-status whether it is done. With async false "
         "it answers when the document can be found, which may take minutes for a scan. A file that was added before "
-        "is replaced if it has changed."
+        "is replaced if it has changed; one that has not gets the new tags, nothing else."
     ),
     effect=Effect.ADDS,
     run=add,
@@ -251,6 +251,7 @@ _TASK_STATUS = Tool(
             "type": "string",
             "format": "uuid",
             "pattern": UUID_PATTERN,
+            # No line end behind it, which the pattern lets through.
             "maxLength": 36,
             "description": "Task ID returned from async operation.",
         },
