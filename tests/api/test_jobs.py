@@ -191,6 +191,45 @@ def test_e7_a_cancelled_job_can_be_retried(api: TestClient, work_off: Callable[[
     assert_problem(api.post(f"{V1}/jobs/{job['id']}/retry"), 409, "conflict")
 
 
+def test_e7_a_cancelled_job_can_be_told_to_forget_what_it_was_given(
+    api: TestClient, engine: Engine, work_off: Callable[[], None]
+) -> None:
+    job = api.post(f"{V1}/jobs", files={"file": ("a.txt", b"A walrus rests.")}).json()
+
+    cancelled = api.post(f"{V1}/jobs/{job['id']}/cancel", params={"forget": "true"})
+    again = api.post(f"{V1}/jobs/{job['uuid']}/cancel", params={"forget": "true"})
+    work_off()
+
+    assert (cancelled.status_code, cancelled.json()["status"]) == (200, "cancelled")
+    assert again.json() == cancelled.json() == api.get(f"{V1}/jobs").json()["jobs"][0]
+    assert cancelled.json()["filename"] == "a.txt"
+    assert api.get(f"{V1}/documents").json()["total"] == 0
+    assert [*(engine.options.data_dir / "originals").glob("??/*")] == []
+    refused = assert_problem(api.post(f"{V1}/jobs/{job['id']}/retry"), 409, "job_finished")
+    assert "has been forgotten. Add it again." in refused["detail"]
+
+
+@pytest.mark.parametrize("forget", ["false", None])
+def test_e7_a_cancelled_job_keeps_its_file_unless_it_is_to_forget_it(
+    api: TestClient, engine: Engine, forget: str | None
+) -> None:
+    job = api.post(f"{V1}/jobs", files={"file": ("a.txt", b"A walrus rests.")}).json()
+
+    api.post(f"{V1}/jobs/{job['id']}/cancel", params={"forget": forget} if forget else {})
+
+    assert len([*(engine.options.data_dir / "originals").glob("??/*")]) == 1
+
+
+def test_e7_a_completed_job_is_neither_cancelled_nor_forgotten(api: TestClient, work_off: Callable[[], None]) -> None:
+    job = submit_note(api)
+    work_off()
+
+    refused = api.post(f"{V1}/jobs/{job['id']}/cancel", params={"forget": "true"})
+
+    assert_problem(refused, 409, "job_finished")
+    assert api.get(f"{V1}/documents").json()["total"] == 1
+
+
 @pytest.mark.parametrize("action", ["cancel", "retry"])
 def test_e7_an_unknown_job_can_be_neither_cancelled_nor_retried(api: TestClient, action: str) -> None:
     assert_problem(api.post(f"{V1}/jobs/17/{action}"), 404, "job_not_found")

@@ -1,10 +1,14 @@
 """SPEC E2 and E4: whatever is sent as a form, it becomes a job or a problem, and never a file in the wrong place."""
 
+import logging
+import socket
+import time
 from collections.abc import Iterator
 
 import pytest
 from starlette.testclient import TestClient
 from tests.api.calls import MAX_FILE_BYTES, V1, assert_problem
+from tests.api.conftest import serving
 
 from kb.engine.api.guard import MAX_FORM_BYTES
 from kb.engine.wiring import Engine
@@ -152,3 +156,26 @@ def test_e2_a_file_s_name_is_never_a_place_on_disk(api: TestClient, engine: Engi
     assert response.json()["filename"] == kept
     originals = [path for path in (engine.options.data_dir / "originals").glob("*/*") if path.is_file()]
     assert [len(path.name) for path in originals] == [64]
+
+
+@pytest.mark.parametrize("sent", [b"", A_FILE[:-4]], ids=["at-once", "in-the-file"])
+def test_e4_who_hangs_up_during_an_upload_leaves_no_file_and_one_quiet_line_in_the_log(
+    engine: Engine, caplog: pytest.LogCaptureFixture, sent: bytes
+) -> None:
+    incoming = engine.options.data_dir / "originals" / "incoming"
+
+    with caplog.at_level(logging.INFO), serving(engine) as (http, _):
+        host, port = http.base_url.host, http.base_url.port
+        headers = f"Host: {host}\r\nContent-Type: multipart/form-data; boundary=B\r\nContent-Length: 1000\r\n"
+        with socket.create_connection((host, port or 0), timeout=30) as sender:
+            sender.sendall(f"POST {V1}/jobs HTTP/1.1\r\n{headers}\r\n".encode() + sent)
+            deadline = time.monotonic() + 30
+            while not any(incoming.iterdir()):
+                assert time.monotonic() < deadline, "The upload has not begun."
+                time.sleep(0.02)
+
+    assert [record.getMessage() for record in caplog.records if record.name.startswith(("kb", "uvicorn"))] == [
+        f"POST {V1}/jobs: the client hung up before its request was complete."
+    ]
+    assert "Traceback" not in caplog.text
+    assert [*incoming.iterdir()] == []

@@ -202,6 +202,23 @@ def test_a_finished_job_can_neither_be_cancelled_nor_retried(running_engine: Eng
     assert codes[0] == "job_finished"
 
 
+def test_a_job_that_is_to_forget_cannot_be_retried(running_engine: EngineProgram) -> None:
+    """E7"""
+
+    async def work(client: EngineClient) -> tuple[Json, httpx.Response]:
+        job = await client.submit_file(("blank.txt", b" "))
+        await client.wait_for_job(job["id"])
+        forgotten = await client.cancel_job(job["id"], forget=True)
+        with pytest.raises(httpx.HTTPStatusError) as caught:
+            await client.retry_job(job["id"])
+        return forgotten, caught.value.response
+
+    forgotten, refused = call(running_engine, work)
+
+    assert (forgotten["status"], forgotten["filename"]) == ("failed", "blank.txt")
+    assert (refused.status_code, refused.json()["code"]) == (409, "job_finished")
+
+
 def test_everything_is_cleared_only_with_the_exact_phrase(running_engine: EngineProgram) -> None:
     with pytest.raises(httpx.HTTPStatusError) as caught:
         call(running_engine, lambda client: client.clear_documents(confirm=True, confirmation_phrase="delete all"))

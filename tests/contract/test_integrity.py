@@ -21,6 +21,7 @@ from tests.contract.samples import (
     revision,
 )
 
+from kb.engine.documents import forget_job
 from kb.engine.ingestion.scrub import EVERY, EVERY_AFTER_DAMAGE, scrub_if_due
 from kb.engine.integrity import MAX_LISTED, check_integrity
 from kb.engine.model import (
@@ -94,6 +95,8 @@ def test_a_base_is_whole_after_every_kind_of_change(store: Store, originals: Ori
     store.fail_job(claim, JobError("internal_error", "no"), retry_at=None, now=NOW)
     store.retry_job(claim.job_id, now=NOW)
     store.cancel_job(claim.job_id, now=NOW)
+    forgotten = FileSubmission(upload("forgotten").original or "", "a.txt", "txt", 9)
+    forget_job(store, originals, store.add_job(forgotten, idempotency_key="k", max_queued=10, now=NOW).id, now=NOW)
     submission = FileSubmission(upload("waiting").original or "", "a.txt", "txt", 7)
     store.add_job(submission, idempotency_key="k", max_queued=10, now=NOW)
     store.add_reindex(now=NOW)

@@ -90,6 +90,16 @@ def test_no_byte_of_a_forgotten_job_stays_in_the_file(store: Store, folder: Path
     assert traces_of([SECRETS[0], SECRETS[2]], folder) == []
 
 
+def test_no_byte_of_what_a_job_forgets_when_it_is_cancelled_stays_in_the_file(store: Store, folder: Path) -> None:
+    """E7"""
+    job = store.add_job(NoteSubmission(SECRETS[0], SECRETS[1]), idempotency_key=SECRETS[2], max_queued=100, now=NOW)
+    assert traces_of(SECRETS, folder) == SECRETS
+
+    store.forget_job(job.id, now=NOW)
+
+    assert traces_of(SECRETS, folder) == []
+
+
 def test_the_keyword_index_passes_its_own_check_after_every_kind_of_change(store: Store, folder: Path) -> None:
     documents = [
         add(store, note(f"walrus {n}", title=f"Title 東京 {n}"), index("walrus", f"{n} 寿司")) for n in range(5)

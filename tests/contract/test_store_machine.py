@@ -16,10 +16,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from tests.contract.backends import BACKENDS
-from tests.contract.samples import LATER, commit, file, index, note, revision, vector_of
+from tests.contract.samples import LATER, commit, digest, file, index, note, revision, vector_of
 from tests.folders import open_folder
 
-from kb.engine.model import EVERYWHERE, DocumentId, DocumentQuery, Lane, NewDocument
+from kb.engine.model import EVERYWHERE, DocumentId, DocumentQuery, FileSubmission, Lane, NewDocument
 
 WORDS = ("walrus", "otter", "seal", "ночь", "東京", "ข้าวผัด")
 TAGS = ("a", "b/c", "日本")
@@ -184,6 +184,19 @@ class StoreMachine(RuleBasedStateMachine):
         deleted = self.store.delete_document(document_id, expected_version=None, now=LATER)
 
         assert deleted.chunks_removed == len(self.documents.pop(document_id).chunks)
+
+    @rule(chunks=chunk_texts, is_running=st.booleans())
+    def forget_upload(self, chunks: list[str], *, is_running: bool) -> None:
+        content = "\n".join(chunks)
+        upload = FileSubmission(digest(content), "a.txt", "txt", len(content))
+        job = self.store.add_job(upload, idempotency_key="k", max_queued=1, now=LATER)
+        if is_running:
+            assert self.store.claim_job(Lane.BULK, now=LATER, lease_until=LATER) is not None
+
+        self.store.forget_job(job.id, now=LATER)
+
+        has_document = any(not d.is_note and d.content == content for d in self.documents.values())
+        assert self.observer.is_original_in_use(upload.original) == has_document
 
     @precondition(lambda self: len(self.documents) > 2)
     @rule()

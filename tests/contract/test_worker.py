@@ -1,5 +1,6 @@
 """What the worker makes of jobs that do not go well."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.contract.samples import NOW, work_off, work_once
 
+from kb.engine.documents import forget_job
 from kb.engine.errors import StorageFull, Unavailable
 from kb.engine.ingestion.pipeline import Pipeline
 from kb.engine.ingestion.upkeep import KEEP_FINISHED_JOBS, forget_the_old
@@ -154,6 +156,24 @@ def test_e24_old_jobs_are_forgotten_with_what_they_kept(store: Store, pipeline: 
     forget_the_old(store, pipeline.originals, clock.now)
     assert store.list_jobs(status=None, limit=1, offset=0).total == 0
     assert not pipeline.originals.path_of(blank).exists()
+
+
+def test_e7_a_file_that_is_forgotten_while_it_is_read_is_dropped_without_a_fuss(
+    store: Store, pipeline: Pipeline, caplog: pytest.LogCaptureFixture
+) -> None:
+    original = keep(pipeline.originals, b"The walrus rests.")
+    job = store.add_job(a_file(original), idempotency_key=None, max_queued=100, now=NOW)
+
+    def forget_once_it_runs() -> datetime:
+        if store.get_job(job.id).status is JobStatus.RUNNING:
+            forget_job(store, pipeline.originals, job.id, now=NOW)
+        return NOW
+
+    with caplog.at_level(logging.INFO):
+        assert work_once(replace(pipeline, clock=forget_once_it_runs))
+
+    assert (store.get_job(job.id).status, store.get_job(job.id).error) == (JobStatus.CANCELLED, None)
+    assert [record.getMessage() for record in caplog.records] == [f"Attempt 1 of job {job.id} no longer counts."]
 
 
 def test_e25_a_file_that_repeats_a_note_leaves_no_original_behind(store: Store, pipeline: Pipeline) -> None:

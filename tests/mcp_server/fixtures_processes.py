@@ -2,7 +2,7 @@
 
 There are two MCP servers, one with the toolsets that are on by default and one with kb-collections, that demand a key
 of agents. Each knows nothing but a proxy, which records what it asks of the engine; and the engine demands a key of its
-own.
+own. Besides there is a whole `kb up` without keys, whose base is nobody's, and an MCP server without an engine.
 """
 
 import time

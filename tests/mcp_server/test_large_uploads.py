@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.faults.amounts import amount
 from tests.mcp_server.fixtures_processes import (
     AGENT_KEY,
     bearer,
@@ -23,6 +24,7 @@ from tests.mcp_server.staging import encoded
 from tests.pdf_files import make_picture_pdf
 
 MB = 1_048_576
+LARGE_BYTES = amount(selection=3, full=20) * MB
 SHORT_TTL_SECONDS = 2
 
 
@@ -58,9 +60,9 @@ def upload(program: McpProgram, name: str, content: bytes) -> Json:
 def test_four_agents_at_once_upload_large_pdfs_that_arrive_byte_for_byte(
     kb_program: McpProgram, proxy: RecordingProxy, engine_http: httpx.Client
 ) -> None:
-    """M13: 20 MB each, in chunks of 1 MB."""
+    """M13: in chunks of 1 MB."""
     files = {
-        f"report-{number}.pdf": make_picture_pdf(f"Report number {number}", picture_bytes=20 * MB, seed=number)
+        f"report-{number}.pdf": make_picture_pdf(f"Report number {number}", picture_bytes=LARGE_BYTES, seed=number)
         for number in range(4)
     }
 

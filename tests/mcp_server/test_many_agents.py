@@ -2,10 +2,11 @@ import asyncio
 
 import httpx
 from tests.engine_program import EngineProgram
+from tests.faults.amounts import amount
 from tests.mcp_server.programs import Json, RawClient
 
 AGENTS = 64
-SEARCHES = 3
+SEARCHES = amount(selection=1, full=3)
 
 
 def test_sixty_four_agents_search_at_once_and_each_is_answered(running_engine: EngineProgram) -> None:

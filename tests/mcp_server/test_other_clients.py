@@ -10,13 +10,13 @@ from typing import Any, Self, TypeAlias
 
 import pytest
 from tests.engine_program import COMMAND_WITHIN_SECONDS, EngineProgram
+from tests.mcp_server.fixtures_processes import AGENT_KEY
 from tests.mcp_server.node_tools import INSPECTOR, PACKAGES, node_command
 from tests.mcp_server.programs import McpProgram
 
 from kb.client import Json
 
 SCRIPT = Path(__file__).parent / "node" / "client.mjs"
-KEY = "correct-horse-battery-staple"
 NO_DOCUMENT = 999_999_999
 
 Inspect: TypeAlias = Callable[..., subprocess.CompletedProcess[str]]
@@ -112,16 +112,14 @@ def test_the_typescript_client_may_ask_for_progress(typescript: TypeScriptClient
     assert not outcome["result"]["isError"]
 
 
-def test_the_typescript_client_comes_in_only_with_the_key(running_engine: EngineProgram, tmp_path: Path) -> None:
+def test_the_typescript_client_comes_in_only_with_the_key(kb_program: McpProgram) -> None:
     """M2"""
-    with McpProgram(tmp_path, running_engine.url, {"KB_MCP_API_KEY": KEY}) as program:
-        address = f"{program.url}/mcp"
+    address = f"{kb_program.url}/mcp"
 
-        with TypeScriptClient(address, KEY) as client:
-            client.answer("connect")
-            assert not client.call("kb_status")["isError"]
-        with TypeScriptClient(address, "another") as stranger:
-            assert "KB_MCP_API_KEY" in stranger.thrown("connect")["message"]
+    with TypeScriptClient(address, AGENT_KEY) as client, TypeScriptClient(address, "another") as stranger:
+        client.answer("connect")
+        assert not client.call("kb_status")["isError"]
+        assert "KB_MCP_API_KEY" in stranger.thrown("connect")["message"]
 
 
 def test_the_typescript_client_goes_on_after_a_restart_with_the_session_it_had(

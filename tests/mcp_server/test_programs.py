@@ -5,14 +5,17 @@ import signal
 import socket
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import httpx
 import psutil
 import pytest
 from tests.engine_program import EngineProgram, kb_command, own_environment
+from tests.faults.amounts import IS_FULL
 from tests.mcp_server.programs import McpProgram, RawClient
+
+from kb.listening import CannotStart, listen
 
 WITHIN_SECONDS = 30
 
@@ -40,10 +43,14 @@ def mcp_process_of(program: EngineProgram) -> psutil.Process:
     return next(child for child in children if "kb.mcp.process" in child.cmdline())
 
 
-def run_kb(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = kb_command(*arguments)
+def run_kb(folder: Path, settings: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command, env=own_environment(folder), capture_output=True, text=True, check=False, timeout=WITHIN_SECONDS
+        kb_command(*arguments),
+        env=own_environment(folder, settings),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=WITHIN_SECONDS,
     )
 
 
@@ -87,19 +94,32 @@ def test_no_key_shows_among_the_processes_nor_in_the_log(everything: EngineProgr
     assert "secret" not in everything.log.read_text()
 
 
-def test_a_port_that_is_taken_is_told_plainly_before_anything_starts(tmp_path: Path) -> None:
+# `kb up` waits ten seconds before it gives up.
+@pytest.mark.parametrize("command", [["mcp"], *([["up", "--port", "0"]] if IS_FULL else [])], ids=" ".join)
+def test_a_port_that_is_taken_is_told_plainly_before_anything_starts(tmp_path: Path, command: list[str]) -> None:
     """E29."""
+    settings = {"KB_DATA_DIR": str(tmp_path / "data")}
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        alone = run_kb(tmp_path, "mcp", "--port", port)
-        together = run_kb(tmp_path, "up", "--port", "0", "--mcp-port", port, "--data-dir", str(tmp_path / "data"))
+        ended = run_kb(tmp_path, {**settings, "KB_MCP_PORT": port}, *command)
 
-    assert "Waiting" in together.stderr
-    for ended in (alone, together):
-        assert ended.returncode == 1
-        assert f"port {port}" in ended.stderr
-        assert "KB_MCP_PORT" in ended.stderr
-        assert "Traceback" not in ended.stderr
+    assert ended.returncode == 1
+    assert f"port {port}" in ended.stderr
+    assert "KB_MCP_PORT" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert ("Waiting" in ended.stderr) == ("up" in command)
+
+
+def test_whoever_waits_for_a_port_says_so_once_and_gives_up_in_the_end() -> None:
+    """E24, E29."""
+    waits: list[str] = []
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        host, port = taken.getsockname()
+        with pytest.raises(CannotStart, match="KB_MCP_PORT"):
+            listen(host, port, "KB_MCP_PORT", patience_seconds=0.3, on_wait=lambda: waits.append("Waiting"))
+
+    assert waits == ["Waiting"]
 
 
 def test_ctrl_c_ends_it_without_a_word(tmp_path: Path) -> None:
@@ -122,14 +142,7 @@ def test_a_folder_for_uploads_that_others_can_enter_is_refused_with_the_reason(t
     open_to_all.mkdir()
     open_to_all.chmod(0o777)
 
-    ended = subprocess.run(
-        kb_command("mcp", "--port", "0"),
-        env={**own_environment(tmp_path), "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=WITHIN_SECONDS,
-    )
+    ended = run_kb(tmp_path, {"TMPDIR": str(tmp_path)}, "mcp", "--port", "0")
 
     assert ended.returncode == 1
     assert str(open_to_all) in ended.stderr

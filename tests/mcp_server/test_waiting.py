@@ -5,6 +5,7 @@ import json
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -26,16 +27,19 @@ WAIT_SECONDS = 20
 SLOW_CALL = {"name": "kb_status", "arguments": {}}
 
 
-@pytest.fixture
-def silent_engine() -> Iterator[socket.socket]:
-    """Takes every connection and never says a word."""
-    with socket.create_server(("127.0.0.1", 0), backlog=200) as listener:
-        yield listener
+@contextmanager
+def open_program(folder: Path) -> Iterator[tuple[McpProgram, socket.socket]]:
+    """`kb mcp`, and its engine, which takes every connection and never says a word."""
+    with (
+        socket.create_server(("127.0.0.1", 0), backlog=200) as silent_engine,
+        McpProgram(folder, f"http://127.0.0.1:{silent_engine.getsockname()[1]}") as program,
+    ):
+        yield program, silent_engine
 
 
-@pytest.fixture
-def program(silent_engine: socket.socket, tmp_path: Path) -> Iterator[McpProgram]:
-    with McpProgram(tmp_path, f"http://127.0.0.1:{silent_engine.getsockname()[1]}") as program:
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[McpProgram]:
+    with open_program(tmp_path_factory.mktemp("waiting")) as (program, _):
         yield program
 
 
@@ -92,23 +96,17 @@ def test_the_end_of_a_session_ends_what_it_waits_for(client: RawClient) -> None:
     assert answer.result().json()["error"]["data"]["error_type"] in ("request_cancelled", "session_not_found")
 
 
-def test_the_stream_of_announcements_is_open_until_the_server_stops(program: McpProgram, client: RawClient) -> None:
-    """M1."""
-    with client.http.stream("GET", "/mcp", headers={"Accept": "text/event-stream"}) as stream:
+def test_a_server_with_calls_under_way_stops_within_seconds_and_says_so(tmp_path: Path) -> None:
+    """M1: and until then its stream of announcements is open."""
+    with (
+        open_program(tmp_path) as (program, silent_engine),
+        RawClient(program.url) as client,
+        client.http.stream("GET", "/mcp", headers={"Accept": "text/event-stream"}) as stream,
+        ThreadPoolExecutor() as threads,
+    ):
         assert stream.headers["content-type"] == "text/event-stream"
         lines = stream.iter_lines()
         assert next(lines).startswith(":")
-
-        program.process.terminate()
-
-        assert [line for line in lines if line] == []
-    assert program.process.wait(WAIT_SECONDS) == 0
-
-
-def test_a_server_with_calls_under_way_stops_within_seconds_and_says_so(
-    program: McpProgram, client: RawClient, silent_engine: socket.socket
-) -> None:
-    with ThreadPoolExecutor() as threads:
         answer = threads.submit(client.call_for_result, "kb_status")
         # From here on the call is under way.
         connection = accept_call(silent_engine)
@@ -116,15 +114,17 @@ def test_a_server_with_calls_under_way_stops_within_seconds_and_says_so(
         assert program.stop() == 0
         connection.close()
 
-    assert answer.result()["structuredContent"]["error"] == "server_stopped"
+        assert [line for line in lines if line] == []
+        assert answer.result()["structuredContent"]["error"] == "server_stopped"
     assert "Traceback" not in program.log.read_text()
 
 
-def test_a_request_cancelled_over_a_websocket_is_not_answered_and_the_next_one_is(
-    program: McpProgram, silent_engine: socket.socket
-) -> None:
+def test_a_request_cancelled_over_a_websocket_is_not_answered_and_the_next_one_is(tmp_path: Path) -> None:
     """M23."""
-    with connect(program.url.replace("http", "ws") + "/mcp", proxy=None) as websocket:
+    with (
+        open_program(tmp_path) as (program, silent_engine),
+        connect(program.url.replace("http", "ws") + "/mcp", proxy=None) as websocket,
+    ):
         websocket.send(json.dumps({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": SLOW_CALL}))
         connection = accept_call(silent_engine)
         cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}}

@@ -129,8 +129,8 @@ class EngineClient:
     async def get_job(self, job_id: Id) -> Json:
         return await self._call("GET", f"/jobs/{_quote(job_id)}")
 
-    async def cancel_job(self, job_id: Id) -> Json:
-        return await self._call("POST", f"/jobs/{_quote(job_id)}/cancel")
+    async def cancel_job(self, job_id: Id, *, forget: bool = False) -> Json:
+        return await self._call("POST", f"/jobs/{_quote(job_id)}/cancel", params=_given(forget=forget or None))
 
     async def retry_job(self, job_id: Id) -> Json:
         return await self._call("POST", f"/jobs/{_quote(job_id)}/retry")

@@ -1,4 +1,4 @@
-"""The life of a document: submit, delete, clear."""
+"""The life of a document: submit, forget before it is one, delete, clear."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -26,6 +26,14 @@ def submit_file(
     finally:
         # A refusal, or a job that the same key queued before, has no use for the file.
         originals.release([submission.original], store.is_original_in_use)
+
+
+def forget_job(store: Store, originals: Originals, ref: Ref, *, now: datetime) -> Job:
+    """Cancel a job, unless it has failed or is cancelled, and keep nothing of what it was given but its name."""
+    job, original = store.forget_job(ref, now=now)
+    if original is not None:
+        originals.release([original], store.is_original_in_use)
+    return job
 
 
 def delete_document(

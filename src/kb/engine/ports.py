@@ -194,6 +194,11 @@ class Store(Protocol):
 
     def cancel_job(self, ref: Ref, *, now: datetime) -> Job: ...
 
+    def forget_job(self, ref: Ref, *, now: datetime) -> tuple[Job, str | None]:
+        """Cancel the job, unless it has failed or is cancelled, and drop what it was given; returns it, and the
+        original that it had. Raises `JobFinished` if it is completed."""
+        ...
+
     def retry_job(self, ref: Ref, *, now: datetime) -> Job: ...
 
     def delete_finished_jobs(self, *, finished_before: datetime) -> list[str]:

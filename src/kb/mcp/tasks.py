@@ -20,10 +20,14 @@ async def get_task(engine: EngineClient, task_id: str) -> Json:
 
 
 async def cancel_task(engine: EngineClient, task_id: str) -> Json:
-    """The engine's job, cancelled now, or as it ended before. Raises `ToolError` with `task_not_found`."""
+    """The engine's job, cancelled now, or as it ended before; unless it is completed, what it was given is forgotten.
+
+    Raises `ToolError` with `task_not_found`.
+    """
     try:
         with _absence_told(task_id):
-            return await engine.cancel_job(str(uuid.UUID(task_id)))
+            # No tool could retry it.
+            return await engine.cancel_job(str(uuid.UUID(task_id)), forget=True)
     except httpx.HTTPStatusError as error:
         if error.response.status_code != httpx.codes.CONFLICT:
             raise

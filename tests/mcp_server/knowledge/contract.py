@@ -68,6 +68,7 @@ ADDED_BOUNDS: dict[str, Schemas] = {
         "offset": {"minimum": 0, "maximum": 2**53},
         "sort_by": {"default": "date_added"},
     },
+    "knowledge-task-status": {"task_id": {"maxLength": 36}},
 }
 ADDED_FILTERS = {"tags", "doc_type", "source_path", "metadata"}
 

@@ -1,5 +1,6 @@
 """Calls of tools as they go over the wire: of either era, by POST or over a WebSocket."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -50,7 +51,8 @@ async def post(http: httpx.AsyncClient, method: str, params: Json) -> httpx.Resp
 
 @asynccontextmanager
 async def open_websocket(url: str, method: str, params: Json) -> AsyncIterator[ClientConnection]:
-    """On which that has been asked, as request 5."""
-    async with connect(url.replace("http", "ws") + "/mcp", proxy=None) as websocket:
+    """On which that has been asked, as request 5. Raises `TimeoutError` where no answer comes."""
+    address = url.replace("http", "ws") + "/mcp"
+    async with asyncio.timeout(WITHIN_SECONDS), connect(address, proxy=None) as websocket:
         await websocket.send(json.dumps(message(method, params, 5)))
         yield websocket

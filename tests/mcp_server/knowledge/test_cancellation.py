@@ -122,8 +122,8 @@ def scan(files: Path) -> str:
 @pytest.fixture
 def short_scan(files: Path) -> str:
     """A file that the base does not have yet."""
-    word = uuid.uuid4().hex
-    return str(write_scan(files / f"{word}.pdf", [[f"Page {page} tells of {word}."] for page in range(2)]))
+    word = uuid.uuid4().hex[:8]
+    return str(write_scan(files / f"{word}.pdf", [[f"{word} {page}"] for page in range(2)]))
 
 
 async def cancel_and_see(base: Base, begin: Begin, arguments: Json) -> None:
@@ -253,7 +253,7 @@ async def test_what_is_cancelled_while_it_is_still_sent_leaves_nothing(base: Bas
         async with by_notification()(program.url, {"file_path": scan, "async": False}) as cancel:
             await way.has_begun.wait()
             await cancel({})
-        way.is_open.set()
+            way.is_open.set()
 
         async def has_arrived() -> bool:
             return bool((await base.client.list_jobs(limit=1))["jobs"] != newest)

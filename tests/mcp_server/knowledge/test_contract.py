@@ -65,10 +65,11 @@ def wrong_values(schema: dict[str, Any]) -> Iterator[object]:
 
 def right_values(schema: dict[str, Any]) -> Iterator[object]:
     yield from (schema[name] for name in ("default", "minimum", "maximum") if name in schema)
-    yield from ("x" * schema[name] for name in ("minLength", "maxLength") if name in schema)
     yield from schema.get("enum", ())
     if schema.get("format") == "uuid":
         yield from (UNKNOWN, UNKNOWN.upper())
+    else:
+        yield from ("x" * schema[name] for name in ("minLength", "maxLength") if name in schema)
     yield from {"boolean": (True, False), "object": ({},)}.get(schema["type"], ())
 
 

@@ -37,6 +37,7 @@ def telling_engine() -> Iterator[EngineThatTells]:
     engine = EngineThatTells()
     with engine.running(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine_client, "FIRST_POLL_SECONDS", 0.0)
+        patch.setattr(engine_client, "LONGEST_POLL_SECONDS", 0.0)
         yield engine
 
 

@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 
 from kb.engine.errors import FileTooLarge, InvalidRequest, KbError, code_of
@@ -98,6 +99,7 @@ def add_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(KbError, _render_kb_error)
     app.add_exception_handler(RequestValidationError, _render_validation_error)
     app.add_exception_handler(HTTPException, _render_http_error)
+    app.add_exception_handler(ClientDisconnect, _render_disconnection)
     app.add_exception_handler(Exception, _render_unexpected)
 
 
@@ -146,6 +148,12 @@ def _render_http_error(request: Request, error: Exception) -> Response:
     }.get(code, error.detail)
     headers = {"Allow": _methods_at(request)} if code == "method_not_allowed" else error.headers
     return problem(code, detail, status=error.status_code, headers=headers)
+
+
+def _render_disconnection(request: Request, error: Exception) -> Response:
+    """For the measurements: there is nobody left to read it."""
+    log.info("%s %s: the client hung up before its request was complete.", request.method, request.url.path)
+    return problem("invalid_request", "The request ended before its body did.", status=400)
 
 
 def _methods_at(request: Request) -> str:

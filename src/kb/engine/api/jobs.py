@@ -5,7 +5,7 @@ import re
 from pathlib import PureWindowsPath
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Request, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
@@ -30,6 +30,13 @@ IdempotencyKey = Annotated[
         min_length=1,
         max_length=255,
         description="Repeating a request with the same key returns the first one's job instead of a second.",
+    ),
+]
+Forget = Annotated[
+    bool,
+    Query(
+        description="Forget at once what the job was given, all but the file's name; it cannot be retried then. A job "
+        "that has failed, or is cancelled already, forgets it as well.",
     ),
 ]
 
@@ -167,9 +174,12 @@ def get_job(engine: EngineDep, ref: RefDep) -> JobAnswer:
 
 
 @router.post("/jobs/{id}/cancel")
-def cancel_job(engine: EngineDep, ref: RefDep) -> JobAnswer:
+def cancel_job(engine: EngineDep, ref: RefDep, *, forget: Forget = False) -> JobAnswer:
     now = engine.clock()
-    return JobAnswer.of(engine.store.cancel_job(ref, now=now), now)
+    if not forget:
+        return JobAnswer.of(engine.store.cancel_job(ref, now=now), now)
+    forgotten = engine.reserve.delete(lambda: documents.forget_job(engine.store, engine.originals, ref, now=now))
+    return JobAnswer.of(forgotten, now)
 
 
 @router.post("/jobs/{id}/retry")

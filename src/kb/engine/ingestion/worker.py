@@ -24,7 +24,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from kb.engine.caller import Caller, acting_for
 from kb.engine.errors import KbError, StorageFull, Unavailable, code_of
@@ -82,19 +82,26 @@ class Worker:
 
     def _attempt(self, claim: Claim) -> None:
         try:
+            self._work_on(claim)
+        except ClaimLost as lost:
+            log.info("%s", lost)
+
+    def _work_on(self, claim: Claim) -> None:
+        """Raises `ClaimLost`; then nothing is to be done or told, whatever else went wrong."""
+        try:
             caller = Caller(claim.submitted_by, job_id=claim.job_id)
             with acting_for(caller), Heartbeat(self._store, claim, self._clock, self._stopping) as heartbeat:
                 self._run(claim, heartbeat.report)
-        except ClaimLost as lost:
-            log.info("%s", lost)
+        except ClaimLost:
+            raise
         except Stopping:
             log.info("Job %d is left for the next worker.", claim.job_id)
-            with _claim_may_be_lost(claim):
+            with _trouble_noted(claim):
                 self._store.release_claim(claim, available_at=self._clock())
         except StorageFull as error:
             # However long that lasts, it is not the job's fault.
             log.warning("Job %d waits for room on the disk: %s", claim.job_id, error.message)
-            with _claim_may_be_lost(claim):
+            with _trouble_noted(claim):
                 self._store.release_claim(claim, available_at=self._clock() + WAIT_FOR_ROOM)
         except Exception as error:  # noqa: BLE001 - whatever a job does, the worker goes on to the next
             self._give_back(claim, error)
@@ -110,25 +117,33 @@ class Worker:
 
     def _give_back(self, claim: Claim, error: Exception) -> None:
         now = self._clock()
-        retry_at: datetime | None = now + FIRST_RETRY * 4**claim.failures
-        if not isinstance(error, KbError):
-            log.exception("Job %d failed unexpectedly.", claim.job_id)
-            reason = JobError("internal_error", "Something went wrong inside the engine; its log tells more.")
-        elif isinstance(error, Unavailable):
-            log.warning("Job %d could not be done now: %s", claim.job_id, error.message)
-            reason = JobError(code_of(error), error.message)
-        else:
-            log.info("Job %d failed: %s", claim.job_id, error.message)
-            reason = JobError(code_of(error), error.message)
-            retry_at = None
-        with _claim_may_be_lost(claim):
-            self._store.fail_job(claim, reason, retry_at=retry_at, now=now)
+        may_pass = isinstance(error, Unavailable) or not isinstance(error, KbError)
+        retry_at = now + FIRST_RETRY * 4**claim.failures if may_pass else None
+        with _trouble_noted(claim):
+            # First of all: that it was cancelled, and its file forgotten, may be all that went wrong.
+            self._store.fail_job(claim, _reason_of(error), retry_at=retry_at, now=now)
+        _log_failure(claim, error)
+
+
+def _reason_of(error: Exception) -> JobError:
+    if isinstance(error, KbError):
+        return JobError(code_of(error), error.message)
+    return JobError("internal_error", "Something went wrong inside the engine; its log tells more.")
+
+
+def _log_failure(claim: Claim, error: Exception) -> None:
+    if not isinstance(error, KbError):
+        log.error("Job %d failed unexpectedly.", claim.job_id, exc_info=error)
+    elif isinstance(error, Unavailable):
+        log.warning("Job %d could not be done now: %s", claim.job_id, error.message, exc_info=error.__cause__)
+    else:
+        log.info("Job %d failed: %s", claim.job_id, error.message)
 
 
 @contextmanager
-def _claim_may_be_lost(claim: Claim) -> Iterator[None]:
+def _trouble_noted(claim: Claim) -> Iterator[None]:
     try:
         yield
-    except (ClaimLost, Unavailable, StorageFull) as lost:
+    except (Unavailable, StorageFull) as trouble:
         # The lease runs out, and the job is taken up again.
-        log.warning("The end of job %d could not be noted: %s", claim.job_id, lost)
+        log.warning("The end of job %d could not be noted: %s", claim.job_id, trouble)

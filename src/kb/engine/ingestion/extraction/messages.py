@@ -60,6 +60,10 @@ class Nonsense(ValueError):
     """No reader of ours would say that."""
 
 
+class Fault(Exception):
+    """What went wrong in a reader, and not with its file: the trace that it sent."""
+
+
 @dataclass(frozen=True)
 class Head:
     """`is_confined` is False where the kernel lets a reader use the network and change files."""
@@ -127,13 +131,14 @@ def parse_head(message: Message) -> Head:
         case {"error": reason}:
             raise _parse_reason(reason)
         case {"fault": str() as trace}:
-            raise _report_fault(trace)
+            _raise_fault(trace)
     raise Nonsense
 
 
-def _report_fault(trace: str) -> Unavailable:
-    log.error("Files of this format cannot be read here: %s", trace[-_MAX_TRACE_CHARACTERS:])
-    return Unavailable("The file cannot be read for a reason that lies in kb itself; its log tells more.")
+def _raise_fault(trace: str) -> NoReturn:
+    # Not logged here: the file may be gone because nobody wants it any more, and only whoever wanted it knows.
+    told = "The file cannot be read for a reason that lies in kb itself; its log tells more."
+    raise Unavailable(told) from Fault(trace[-_MAX_TRACE_CHARACTERS:])
 
 
 def _list_texts(metadata: dict[str, Any]) -> Iterator[str]:
@@ -207,7 +212,7 @@ def parse_reading(message: Message) -> Reading:
         case {"unread": reason}:
             raise _parse_reason(reason)
         case {"fault": str() as trace}:
-            raise _report_fault(trace)
+            _raise_fault(trace)
     raise Nonsense
 
 

@@ -72,8 +72,7 @@ class JobRows:
     def cancel_job(self, ref: Ref, *, now: datetime) -> Job:
         with self._database.write() as db:
             job = load_job(db, job_id_of(db, ref))
-            if job.status not in (JobStatus.QUEUED, JobStatus.RUNNING):
-                raise JobFinished(f"Job {job.id} has already ended: it is {job.status.value}.")
+            _refuse_if(job, JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED)
             db.execute(
                 "UPDATE jobs SET status = 'cancelled', lease_until = NULL, finished_at = ? WHERE id = ?",
                 (to_text(now), job.id),
@@ -81,13 +80,29 @@ class JobRows:
             record_job(db, Action.JOB_CANCELLED, job.id, now)
             return load_job(db, job.id)
 
+    def forget_job(self, ref: Ref, *, now: datetime) -> tuple[Job, str | None]:
+        with self._database.write() as db:
+            job = load_job(db, job_id_of(db, ref))
+            _refuse_if(job, JobStatus.COMPLETED)
+            original: str | None = db.execute("SELECT original FROM jobs WHERE id = ?", (job.id,)).get
+            db.execute(
+                # Whoever repeats the request means it anew: what it brought the first time is gone.
+                "UPDATE jobs SET status = CASE status WHEN 'failed' THEN status ELSE 'cancelled' END, payload = NULL, "
+                "original = NULL, idempotency_key = NULL, lease_until = NULL, finished_at = COALESCE(finished_at, ?) "
+                "WHERE id = ? AND (payload IS NOT NULL OR finished_at IS NULL)",
+                (to_text(now), job.id),
+            )
+            if db.changes():
+                record_job(db, Action.JOB_CANCELLED, job.id, now)
+            return load_job(db, job.id), original
+
     def retry_job(self, ref: Ref, *, now: datetime) -> Job:
         with self._database.write() as db:
             job = load_job(db, job_id_of(db, ref))
             if job.status not in (JobStatus.FAILED, JobStatus.CANCELLED):
                 raise Conflict(f"Job {job.id} is {job.status.value}; only a failed or cancelled job can be retried.")
             if db.execute("SELECT payload IS NULL FROM jobs WHERE id = ?", (job.id,)).get:
-                raise Conflict(f"What job {job.id} was given is no longer kept. Submit it again.")
+                raise JobFinished(f"The file or text that job {job.id} was given has been forgotten. Add it again.")
             # Attempts go on counting, since they fence off a worker that may still be busy with an earlier
             # one; the five that a job has are counted from here.
             db.execute(
@@ -129,6 +144,11 @@ def insert_job(db: apsw.Connection, work: Work, now: datetime, *, idempotency_ke
     job_id = JobId(db.last_insert_rowid())
     record_job(db, Action.JOB_SUBMITTED, job_id, now)
     return load_job(db, job_id)
+
+
+def _refuse_if(job: Job, *endings: JobStatus) -> None:
+    if job.status in endings:
+        raise JobFinished(f"Job {job.id} has already ended: it is {job.status.value}.")
 
 
 def _digest(work: Work) -> str:
