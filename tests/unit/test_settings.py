@@ -273,6 +273,20 @@ def test_the_folders_of_files_are_separated_as_paths_are_or_written_as_toml_arra
     assert read_mcp(tmp_path).mcp_file_roots == (Path("/a"), Path.home() / "b")
 
 
+def test_folders_of_files_that_name_none_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="KB_MCP_FILE_ROOTS is"):
+        read_mcp(tmp_path, {"KB_MCP_FILE_ROOTS": os.pathsep})
+
+
+def test_a_working_directory_that_was_deleted_has_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+
+    assert read_mcp(tmp_path).mcp_file_roots == (Path.home(),)
+
+
 @pytest.mark.parametrize(
     ("folder", "roots"), [("work", ["home", "work"]), ("/", ["home"]), (".config/service", ["home"])]
 )

@@ -1,5 +1,6 @@
 import itertools
-from collections.abc import Callable, Iterator
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import get_args
 
@@ -15,8 +16,12 @@ from tests.mcp_server.fixtures_processes import (
     staging_program,
 )
 from tests.mcp_server.knowledge.asking import Knowledge
+from tests.mcp_server.knowledge.cancelled import Base
 from tests.mcp_server.knowledge.contract import CONFIRMATION
 from tests.mcp_server.programs import McpProgram
+from tests.scanned_pages import write_scan
+
+from kb.client import EngineClient
 
 READING_KEY = "the-key-of-readers"
 Write = Callable[[str, str | bytes], Path]
@@ -75,3 +80,23 @@ def write(files: Path) -> Write:
         return path
 
     return write
+
+
+@pytest.fixture
+async def base(own_engine: EngineProgram, files: Path) -> AsyncIterator[Base]:
+    async with EngineClient(own_engine.url) as client:
+        yield Base(own_engine, client, files)
+
+
+@pytest.fixture(scope="session")
+def scan(files: Path) -> str:
+    """Its 30 pages take many seconds to read."""
+    pages = [[f"Line {line} of page {page} tells of a godwit." for line in range(5)] for page in range(30)]
+    return str(write_scan(files / "godwits.pdf", pages))
+
+
+@pytest.fixture
+def short_scan(files: Path) -> str:
+    """A file that the base does not have yet."""
+    word = uuid.uuid4().hex[:8]
+    return str(write_scan(files / f"{word}.pdf", [[f"{word} {page}"] for page in range(2)]))

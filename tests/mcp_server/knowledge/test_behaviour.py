@@ -51,6 +51,13 @@ def test_title_and_tags_are_the_documents_own_and_the_rest_is_its_metadata(
     assert not document["metadata"].keys() & {"title", "tags"}
 
 
+def test_an_empty_file_is_refused_at_once(knowledge: Knowledge, write: Write) -> None:
+    """M16."""
+    refused = knowledge.ask("knowledge-add", {"file_path": str(write("empty.pdf", ""))})
+
+    assert (refused["success"], refused["error"]) == (False, "file_not_readable")
+
+
 def test_metadata_cannot_take_the_place_of_what_a_result_tells(knowledge: Knowledge, write: Write) -> None:
     """M17."""
     word = unique("word")

@@ -4,21 +4,15 @@ import asyncio
 import json
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
-import httpx
 import pytest
 from mcp.types import JSONRPCNotification, JSONRPCRequest
 from starlette.requests import HTTPConnection
 from tests.engine_program import EngineProgram
 from tests.faults.amounts import IS_FULL
-from tests.following import find_page, find_readers
-from tests.mcp_server.conftest import until
-from tests.mcp_server.fixtures_processes import open_adding_program
+from tests.mcp_server.knowledge.cancelled import Base
 from tests.mcp_server.knowledge.conftest import Write
 from tests.mcp_server.knowledge.shapes import assert_shape
 from tests.mcp_server.knowledge.speaking import (
@@ -37,12 +31,10 @@ from tests.mcp_server.knowledge.ways_to_cancel import (
     WAYS,
     WAYS_OF_TASKS,
     Begin,
-    by_notification,
     cancellation_of,
 )
 from tests.mcp_server.programs import RawClient
 from tests.mcp_server.test_transport import modern_params
-from tests.scanned_pages import write_scan
 
 from kb.client import EngineClient, Json
 from kb.mcp.announcements import Announcements
@@ -57,73 +49,6 @@ pytestmark = pytest.mark.anyio
 GONE_WITHIN_SECONDS = 2.0
 # Machines on which tests run do not always keep pace; what is slow by itself is so each time.
 TRIES = 2
-
-
-@dataclass(frozen=True)
-class Base:
-    """Where the documents would be."""
-
-    engine: EngineProgram
-    client: EngineClient
-
-    async def wait_for_reading(self) -> Json:
-        """The job that is under way, once its pages are being read."""
-        return await self._wait_for_job("running", lambda job: find_page(job) > 0)
-
-    async def wait_for_queued(self) -> Json:
-        return await self._wait_for_job("queued", lambda job: True)
-
-    async def _wait_for_job(self, status: str, is_meant: Callable[[Json], bool]) -> Json:
-        found: list[Json] = []
-
-        async def is_there() -> bool:
-            found[:] = filter(is_meant, (await self.client.list_jobs(status=status))["jobs"])
-            return bool(found)
-
-        await until(is_there)
-        (job,) = found
-        return job
-
-    async def wait_until_nothing_is_left(self, job: Json) -> None:
-        """Of a job that was cancelled. Only its original stays, for it may be retried."""
-
-        async def is_gone() -> bool:
-            return not await self._tell_what_is_left(job)
-
-        await until(is_gone)
-
-    async def _tell_what_is_left(self, job: Json) -> Json:
-        status = await self.client.get_status()
-        hits = (await self.client.search("godwit"))["results"]
-        found = {
-            "job": (await self.client.get_job(job["uuid"]))["status"] != "cancelled",
-            "queue": status["queue"]["queued"] + status["queue"]["running"],
-            "readers": find_readers(self.engine),
-            "documents": (await self.client.list_documents(q=job["filename"]))["total"],
-            "hits": [hit for hit in hits if hit["filename"] == job["filename"]],
-            "incoming": [*(self.engine.data_dir / "originals" / "incoming").glob("*")],
-        }
-        return {name: value for name, value in found.items() if value}
-
-
-@pytest.fixture
-async def base(own_engine: EngineProgram) -> AsyncIterator[Base]:
-    async with EngineClient(own_engine.url) as client:
-        yield Base(own_engine, client)
-
-
-@pytest.fixture(scope="module")
-def scan(files: Path) -> str:
-    """Its 30 pages take many seconds to read."""
-    pages = [[f"Line {line} of page {page} tells of a godwit." for line in range(5)] for page in range(30)]
-    return str(write_scan(files / "godwits.pdf", pages))
-
-
-@pytest.fixture
-def short_scan(files: Path) -> str:
-    """A file that the base does not have yet."""
-    word = uuid.uuid4().hex[:8]
-    return str(write_scan(files / f"{word}.pdf", [[f"{word} {page}"] for page in range(2)]))
 
 
 async def cancel_and_see(base: Base, begin: Begin, arguments: Json) -> None:
@@ -170,7 +95,7 @@ async def test_who_waits_no_longer_for_a_task_has_not_cancelled_it(base: Base, s
             assert json.loads(await websocket.recv())["id"] == 6
 
         assert (await base.client.get_job(task_id))["status"] == "running"
-        await base.client.cancel_job(task_id)
+        await base.client.cancel_job(task_id, forget=True)
 
 
 @pytest.mark.parametrize("meta", [{}, {"progressToken": 0}], ids=["json", "events"])
@@ -187,80 +112,6 @@ async def test_a_client_of_2025_that_hangs_up_has_not_cancelled(base: Base, shor
 
     assert ended["status"] == "completed"
     assert (await base.client.list_documents(q=Path(short_scan).name))["total"] == 1
-
-
-async def test_a_server_that_is_stopped_does_not_take_back_what_it_was_asked(
-    base: Base, files: Path, scan: str, short_scan: str
-) -> None:
-    """M23: neither by POST nor over a WebSocket."""
-    by_post, by_websocket = (call_of(ADD, {"file_path": path, "async": False}) for path in (scan, short_scan))
-    with open_adding_program(files, base.engine.url) as program:
-        async with asyncio.timeout(WITHIN_SECONDS), open_http(program.url) as http:
-            answer = asyncio.create_task(post(http, CALL, by_post))
-            first = await base.wait_for_reading()
-            async with open_websocket(program.url, CALL, by_websocket):
-                second = await base.wait_for_queued()
-
-                assert await asyncio.to_thread(program.stop) == 0
-
-            assert (await answer).json()["result"]["structuredContent"]["error"] == "server_stopped"
-
-    # The server is gone, and nobody else will do it.
-    for job, status in ((second, "queued"), (first, "running")):
-        assert (await base.client.get_job(job["uuid"]))["status"] == status
-        await base.client.cancel_job(job["uuid"])
-
-
-class SlowWay:
-    """The way to an engine, on which no file arrives until it is let through."""
-
-    url: str
-
-    def __init__(self, engine_url: str) -> None:
-        self._engine_url = httpx.URL(engine_url)
-        self.has_begun = asyncio.Event()
-        self.is_open = asyncio.Event()
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        async with await asyncio.start_server(self._connect, "127.0.0.1", 0) as server:
-            self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-            yield
-
-    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        assert self._engine_url.port is not None
-        from_engine, to_engine = await asyncio.open_connection(self._engine_url.host, self._engine_url.port)
-        answers = asyncio.create_task(self._pass_on(from_engine, writer))
-        await self._pass_on(reader, to_engine)
-        await answers
-
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while some := await reader.read(65_536):
-            if some.startswith(b"POST /api/v1/jobs HTTP"):
-                self.has_begun.set()
-                await self.is_open.wait()
-            writer.write(some)
-            await writer.drain()
-        writer.close()
-
-
-async def test_what_is_cancelled_while_it_is_still_sent_leaves_nothing(base: Base, files: Path, scan: str) -> None:
-    """M23"""
-    newest = (await base.client.list_jobs(limit=1))["jobs"]
-    way = SlowWay(base.engine.url)
-    async with asyncio.timeout(WITHIN_SECONDS), way.running(), AsyncExitStack() as opened:
-        program = await asyncio.to_thread(opened.enter_context, open_adding_program(files, way.url))
-        async with by_notification()(program.url, {"file_path": scan, "async": False}) as cancel:
-            await way.has_begun.wait()
-            await cancel({})
-            way.is_open.set()
-
-        async def has_arrived() -> bool:
-            return bool((await base.client.list_jobs(limit=1))["jobs"] != newest)
-
-        await until(has_arrived)
-        (job,) = (await base.client.list_jobs(limit=1))["jobs"]
-        await base.wait_until_nothing_is_left(job)
 
 
 def test_a_task_can_be_cancelled_twice_and_tells_that_it_is(own_engine: EngineProgram, scan: str) -> None:

@@ -88,6 +88,15 @@ def test_what_is_reported_rises_even_where_the_jobs_own_number_falls(telling_eng
     assert messages == ("Waiting for its turn", *(f"Processing page {page} of 10" for page in (5, 6, 9, 10)))
 
 
+def test_a_job_without_words_of_its_own_is_told_of_by_its_state(telling_engine: EngineThatTells) -> None:
+    """M23"""
+    told = [job("queued", 0.0, ""), job("running", 0.0, ""), job("completed", 1.0, "")]
+
+    messages = [message for _, message in follow(telling_engine, told)]
+
+    assert messages == ["Waiting for its turn", "Starting", "Done"]
+
+
 def test_a_job_that_goes_on_at_its_last_percent_is_told_of_time_and_again(
     telling_engine: EngineThatTells, monkeypatch: pytest.MonkeyPatch
 ) -> None:
