@@ -12,7 +12,6 @@ import pytest
 from tests.mcp_server.conftest import until
 from tests.mcp_server.fixtures_processes import open_adding_program
 from tests.mcp_server.knowledge.cancelled import Base
-from tests.mcp_server.knowledge.conftest import Write
 from tests.mcp_server.knowledge.speaking import (
     CALL,
     WITHIN_SECONDS,
@@ -73,12 +72,13 @@ async def test_a_server_that_is_stopped_does_not_take_back_what_it_was_asked(
 
 
 class SlowWay:
-    """The way to an engine, on which no file arrives until it is let through."""
+    """The way to an engine, on which requests that begin so wait until they are let through."""
 
     url: str
 
-    def __init__(self, engine_url: str) -> None:
+    def __init__(self, engine_url: str, held: bytes) -> None:
         self._engine_url = httpx.URL(engine_url)
+        self._held = held
         self.has_begun = asyncio.Event()
         self.is_open = asyncio.Event()
 
@@ -97,9 +97,12 @@ class SlowWay:
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while some := await reader.read(65_536):
-            if some.startswith(b"POST /api/v1/jobs HTTP"):
+            if some.startswith(self._held):
                 self.has_begun.set()
                 await self.is_open.wait()
+                if reader.at_eof():
+                    # Who sent it has given it up.
+                    break
             writer.write(some)
             await writer.drain()
         writer.close()
@@ -108,7 +111,7 @@ class SlowWay:
 async def test_what_is_cancelled_while_it_is_still_sent_leaves_nothing(base: Base, files: Path, scan: str) -> None:
     """M23"""
     newest = (await base.client.list_jobs(limit=1))["jobs"]
-    way = SlowWay(base.engine.url)
+    way = SlowWay(base.engine.url, b"POST /api/v1/jobs HTTP")
     async with asyncio.timeout(WITHIN_SECONDS), way.running(), AsyncExitStack() as opened:
         program = await asyncio.to_thread(opened.enter_context, open_adding_program(files, way.url))
         async with by_notification()(program.url, {"file_path": scan, "async": False}) as cancel:
@@ -147,31 +150,22 @@ async def test_a_call_outlasts_the_engines_restart_and_what_is_cancelled_meanwhi
 
 
 async def test_a_cancellation_that_was_accepted_is_carried_out_before_the_server_stops(
-    base: Base, files: Path, scan: str, write: Write
+    base: Base, files: Path, scan: str
 ) -> None:
     """M23"""
-    word = uuid.uuid4().hex
-    paths = [str(write(f"{word}-{number}.txt", f"{word} {number}")) for number in range(20)]
-    with open_adding_program(files, base.engine.url) as program:
-        async with asyncio.timeout(WITHIN_SECONDS), open_http(program.url, **{"Mcp-Session-Id": word}) as http:
-            # Behind it all others have to wait.
-            first = await base.client.submit_file(scan)
-            asked = [call_of(ADD, {"file_path": path, "async": False}) for path in paths]
-            calls = [
-                asyncio.create_task(http.post("/mcp", json=message(CALL, call, number)))
-                for number, call in enumerate(asked)
-            ]
+    way = SlowWay(base.engine.url, b"POST /api/v1/jobs/")
+    async with asyncio.timeout(WITHIN_SECONDS), way.running(), AsyncExitStack() as opened:
+        program = await asyncio.to_thread(opened.enter_context, open_adding_program(files, way.url))
+        async with by_notification()(program.url, {"file_path": scan, "async": False}) as cancel:
+            job = await base.wait_for_reading()
+            await cancel({})
+        await way.has_begun.wait()
 
-            async def are_queued() -> bool:
-                queued: int = (await base.client.get_status())["queue"]["queued"]
-                return queued >= len(paths)
+        stopping = asyncio.create_task(asyncio.to_thread(program.stop))
+        # It keeps its word first.
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(stopping), 1.0)
+        way.is_open.set()
 
-            await until(are_queued)
-            await asyncio.gather(*(http.post("/mcp", json=cancellation_of(number)) for number in range(len(paths))))
-            answers = await asyncio.gather(*calls)
-            assert await asyncio.to_thread(program.stop) == 0
-
-    assert all("request_cancelled" in answer.text for answer in answers)
-    jobs = (await base.client.list_jobs(limit=len(paths)))["jobs"]
-    assert {job["status"] for job in jobs} == {"cancelled"}
-    await base.client.cancel_job(first["uuid"], forget=True)
+        assert await stopping == 0
+        await base.wait_until_nothing_is_left(job)
