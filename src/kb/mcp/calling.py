@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class ToolCalls:
-    """Calls tools with what they need."""
+    """Calls tools with what they need, and takes back what a call has begun if its caller cancels it."""
 
     def __init__(
         self,

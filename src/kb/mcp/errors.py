@@ -35,7 +35,7 @@ ERROR_TYPES = {
     -32022: "unsupported_protocol_version",
 }
 
-# Of methods of the protocol: what is wrong with their parameters only the engine could tell.
+# What a method of the protocol was asked for and cannot give, where a tool would answer with this code.
 PARAMETER_ERRORS = frozenset({"task_not_found", "resource_not_found", "invalid_cursor"})
 
 # What the model can do next, where the engine cannot know that it speaks to one.
