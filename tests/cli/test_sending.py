@@ -231,7 +231,7 @@ def test_a_name_of_any_shape_is_kept(running_engine: EngineProgram, name: str, k
 
 
 def test_others_are_served_while_a_file_hangs(running_engine: EngineProgram) -> None:
-    file = HangingFile(b"It came at last.")
+    file = HangingFile(b"Onion soup.")
 
     async def work(client: EngineClient) -> tuple[Json, Json]:
         async with asyncio.TaskGroup() as tasks:

@@ -68,20 +68,21 @@ async def _serve(
 ) -> None:
     async with open_app(options) as app:
         config = configure_server(app.asgi, shutdown_within_seconds=SHUTDOWN_WITHIN_SECONDS, ws_max_size=MAX_BODY_BYTES)
-        server = _Server(config, app, stopped_by)
+        greeting = f"kb mcp {VERSION} on {url_of(listener)}{PATH}, engine at {options.engine_url}"
+        server = _Server(config, app, stopped_by, greeting)
         if has_parent:
             listen_to_parent(on_nudge=lambda: None, on_end=server.stop)
-        log.info("kb mcp %s on %s%s, engine at %s", VERSION, url_of(listener), PATH, options.engine_url)
         await server.serve(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
     """Stops in order: streams without an end first, then calls that take longer than anybody waits."""
 
-    def __init__(self, config: uvicorn.Config, app: App, stopped_by: tuple[signal.Signals, ...]) -> None:
+    def __init__(self, config: uvicorn.Config, app: App, stopped_by: tuple[signal.Signals, ...], greeting: str) -> None:
         super().__init__(config)
         self._app = app
         self._stopped_by = stopped_by
+        self._greeting = greeting
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -90,6 +91,11 @@ class _Server(uvicorn.Server):
         for name in self._stopped_by:
             loop.add_signal_handler(name, self.stop)
         yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        # Only now: who has read it may stop the server at once.
+        log.info("%s", self._greeting)
 
     def stop(self) -> None:
         self.should_exit = True
