@@ -15,7 +15,7 @@ _HEAD = """\
 <!-- Made by `make docs` from src/kb/cli: change it there. -->
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 refused or conflict, 5 not authorised, 6 engine unreachable,
-7 some job failed.
+7 some job failed. Ctrl-C ends with 130.
 """
 
 
@@ -25,8 +25,8 @@ def render_command_line() -> str:
 
 def _render(command: Any, name: str) -> Iterator[str]:  # typer does not export the class of its commands
     context = command.context_class(command, info_name=name, terminal_width=WIDTH, max_content_width=WIDTH)
-    subcommands = getattr(command, "commands", {})
-    if not subcommands or name == "kb":
+    names = command.list_commands(context) if hasattr(command, "list_commands") else []
+    if not names or name == "kb":
         yield f"\n## `{name}`\n\n```text\n{command.get_help(context)}\n```\n"
-    for subname, subcommand in subcommands.items():
-        yield from _render(subcommand, f"{name} {subname}")
+    for subname in names:
+        yield from _render(command.get_command(context, subname), f"{name} {subname}")

@@ -3,8 +3,12 @@ from typing import Any
 
 import pytest
 
-from kb.cli import render
 from kb.cli.options import join_tags
+from kb.cli.render.documents import show_document
+from kb.cli.render.programs import show_running
+from kb.cli.render.searching import show_hits
+from kb.cli.render.status import show_status
+from kb.cli.render.terminal import print_json
 from kb.settings import EngineSettings, read_settings
 
 HIT: dict[str, Any] = {
@@ -54,7 +58,7 @@ def answer(*hits: dict[str, Any], **more: object) -> dict[str, Any]:
 
 
 def test_a_hit_tells_title_relevance_place_and_snippet(capsys: pytest.CaptureFixture[str]) -> None:
-    render.show_hits(answer(HIT))
+    show_hits(answer(HIT))
 
     title, place, snippet = capsys.readouterr().out.splitlines()
     assert title == " 1  Spare keys  0.83"
@@ -64,7 +68,7 @@ def test_a_hit_tells_title_relevance_place_and_snippet(capsys: pytest.CaptureFix
 
 @pytest.mark.usefixtures("terminal")
 def test_on_a_terminal_marked_words_are_styled_instead_of_starred(capsys: pytest.CaptureFixture[str]) -> None:
-    render.show_hits(answer(HIT))
+    show_hits(answer(HIT))
 
     shown = capsys.readouterr().out
     assert "\x1b[1;33mkey\x1b[0m" in shown
@@ -75,7 +79,7 @@ def test_on_a_terminal_marked_words_are_styled_instead_of_starred(capsys: pytest
 def test_no_color_leaves_no_colour(terminal: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     terminal.setenv("NO_COLOR", "1")
 
-    render.show_hits(answer(HIT))
+    show_hits(answer(HIT))
 
     shown = capsys.readouterr().out
     assert "\x1b[1mkey\x1b[0m" in shown
@@ -84,7 +88,7 @@ def test_no_color_leaves_no_colour(terminal: pytest.MonkeyPatch, capsys: pytest.
 
 @pytest.mark.usefixtures("terminal")
 def test_on_a_terminal_a_long_snippet_is_folded_below_its_title(capsys: pytest.CaptureFixture[str]) -> None:
-    render.show_hits(answer({**HIT, "snippet": "word " * 30}))
+    show_hits(answer({**HIT, "snippet": "word " * 30}))
 
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) > 4
@@ -93,7 +97,7 @@ def test_on_a_terminal_a_long_snippet_is_folded_below_its_title(capsys: pytest.C
 
 @pytest.mark.parametrize("text", ["\x1b]0;renamed\x07window", "\x9b2Jcleared", "[bold]not markup[/bold] :smile:"])
 def test_a_document_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str], text: str) -> None:
-    render.show_document({**NOTE, "title": text, "text": text})
+    show_document({**NOTE, "title": text, "text": text})
 
     shown = capsys.readouterr().out
     assert not set(shown) & {"\x1b", "\x07", "\x9b"}
@@ -101,7 +105,7 @@ def test_a_document_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]
 
 
 def test_a_suggestion_and_a_shortcoming_go_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    render.show_hits(answer(suggestion="turquoise", degraded=True))
+    show_hits(answer(suggestion="turquoise", degraded=True))
 
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -113,14 +117,14 @@ def test_a_file_shows_its_chunks_under_their_places(capsys: pytest.CaptureFixtur
     places = [(1, None), (1, None), (2, "Doors")]
     chunks = [{"text": f"part {i}", "page_num": p, "heading": h} for i, (p, h) in enumerate(places)]
 
-    render.show_document({**NOTE, "doc_type": "pdf", "chunks": chunks})
+    show_document({**NOTE, "doc_type": "pdf", "chunks": chunks})
 
     _, _, *text = capsys.readouterr().out.splitlines()
     assert [line for line in text if line] == ["page 1", "part 0", "part 1", "page 2 · Doors", "part 2"]
 
 
 def test_json_is_one_line_and_keeps_every_script(capsys: pytest.CaptureFixture[str]) -> None:
-    render.print_json({"title": "墨水\nink"})
+    print_json({"title": "墨水\nink"})
 
     assert capsys.readouterr().out == '{"title": "墨水\\nink"}\n'
 
@@ -129,7 +133,7 @@ def test_json_is_one_line_and_keeps_every_script(capsys: pytest.CaptureFixture[s
     ("size_bytes", "shown"), [(0, "0 bytes"), (1023, "1023 bytes"), (1536, "1.5 KB"), (5 * 1024**5, "5120.0 TB")]
 )
 def test_sizes_are_told_in_units_people_know(capsys: pytest.CaptureFixture[str], size_bytes: int, shown: str) -> None:
-    render.show_status({**STATUS, "size_bytes": size_bytes})
+    show_status({**STATUS, "size_bytes": size_bytes})
 
     told = capsys.readouterr().out
     assert f"size       {shown}\n" in told
@@ -140,7 +144,7 @@ def test_sizes_are_told_in_units_people_know(capsys: pytest.CaptureFixture[str],
 def test_a_key_that_can_only_read_is_told_as_such(
     capsys: pytest.CaptureFixture[str], told: dict[str, str], times: int
 ) -> None:
-    render.show_status({**STATUS, **told})
+    show_status({**STATUS, **told})
 
     assert capsys.readouterr().out.count("access     this key can only read\n") == times
 
@@ -148,7 +152,7 @@ def test_a_key_that_can_only_read_is_told_as_such(
 def test_a_person_is_told_how_to_reach_what_was_started(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     settings = read_settings(EngineSettings, {"data_dir": tmp_path, "api_key": "hidden"}, {}, tmp_path)
 
-    render.show_running(settings, "http://0.0.0.0:9000", "http://[::]:9001")
+    show_running(settings, "http://0.0.0.0:9000", "http://[::]:9001")
 
     told = capsys.readouterr().out
     assert "http://127.0.0.1:9000/api/v1" in told

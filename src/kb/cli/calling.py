@@ -12,8 +12,9 @@ from typing import TypeVar
 import httpx
 import typer
 
-from kb.cli import render
 from kb.cli.exits import Exit
+from kb.cli.render.problems import advise, engine_is_silent, engine_is_unreachable, not_an_engine
+from kb.cli.render.terminal import complain
 from kb.client import EngineClient, EngineTooOld, NotAnEngine
 from kb.settings import ClientSettings, SettingsError, load_client_settings, warnings
 
@@ -46,7 +47,7 @@ def call_engine(engine_url: str | None, work: Callable[[EngineClient], Awaitable
     try:
         settings = load_client_settings({"engine_url": engine_url})
         for warning in warnings():
-            render.complain(warning)
+            complain(warning)
     except SettingsError as error:
         raise end(Failure(str(error), Exit.FAILED)) from None
     try:
@@ -54,11 +55,11 @@ def call_engine(engine_url: str | None, work: Callable[[EngineClient], Awaitable
     except httpx.HTTPStatusError as error:
         raise end(failure_of(error.response)) from None
     except httpx.TimeoutException:
-        raise end(Failure(render.engine_is_silent(settings.engine_url), Exit.UNREACHABLE)) from None
+        raise end(Failure(engine_is_silent(settings.engine_url), Exit.UNREACHABLE)) from None
     except httpx.TransportError:
-        raise end(Failure(render.engine_is_unreachable(settings.engine_url), Exit.UNREACHABLE)) from None
+        raise end(Failure(engine_is_unreachable(settings.engine_url), Exit.UNREACHABLE)) from None
     except NotAnEngine:
-        raise end(Failure(render.not_an_engine(settings.engine_url), Exit.UNREACHABLE)) from None
+        raise end(Failure(not_an_engine(settings.engine_url), Exit.UNREACHABLE)) from None
     except EngineTooOld as error:
         raise end(Failure(str(error), Exit.REFUSED)) from None
 
@@ -75,12 +76,12 @@ def failure_of(response: httpx.Response) -> Failure:
         problem = response.json()
         detail, code = str(problem["detail"]), str(problem["code"])
     except (ValueError, LookupError, TypeError):
-        return Failure(render.not_an_engine(str(response.url.join("/"))), Exit.UNREACHABLE)
-    sentence = f"{detail} {render.advise(code)}".strip()
+        return Failure(not_an_engine(str(response.url.join("/"))), Exit.UNREACHABLE)
+    sentence = f"{detail} {advise(code)}".strip()
     return Failure(sentence, EXIT_OF_STATUS.get(response.status_code, Exit.FAILED), code)
 
 
 def end(failure: Failure) -> typer.Exit:
     """To be raised: `raise end(failure)`."""
-    render.complain(failure.sentence)
+    complain(failure.sentence)
     return typer.Exit(failure.exit)

@@ -1,49 +1,44 @@
 """The `kb` command.
 
-Commands import what they need when they run, not before: `kb --help` and the shell's completion then answer
-at once. Words for people are in `render`, exit codes in `exits`.
+Commands are loaded when they are called (`table`, `group`), and import what they need when they run, not before:
+`kb --help` and the shell's completion then answer at once. Words for people are in `render`, exit codes in `exits`.
 """
 
 import sys
 from io import TextIOWrapper
+from typing import Annotated
 
 import typer
 
-from kb.cli import adding, backups, bundles, documents, models, programs, searching
+from kb.cli.group import CommandsOnDemand
 from kb.version import VERSION
 
 app = typer.Typer(
+    cls=CommandsOnDemand,
     help="A knowledge base on your own machine, for you and your agents. Start it with `kb up`.",
     no_args_is_help=True,
     add_completion=False,
     # Panels would cost the import of rich before anything is done.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-app.command()(programs.up)
-app.command()(programs.engine)
-app.command()(programs.mcp)
-app.command()(programs.worker)
-app.command()(adding.add)
-app.command()(adding.addnote)
-app.command()(documents.updatenote)
-# -word is a part of the query, not an option.
-app.command(context_settings={"ignore_unknown_options": True})(searching.search)
-app.command()(documents.get)
-app.command()(documents.delete)
-app.command()(searching.status)
-app.command()(backups.backup)
-app.command()(backups.restore)
-app.command("export")(bundles.export_bundle)
-app.command("import")(bundles.import_bundle)
-app.add_typer(models.app, name="model")
+
+def _show_version(*, wanted: bool) -> None:
+    if wanted:
+        print(f"kb {VERSION}")
+        raise typer.Exit
 
 
-@app.command()
-def version() -> None:
-    """Show the version of this program."""
-    print(f"kb {VERSION}")
+@app.callback()
+def kb(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Typer makes a group of commands of it."""
 
 
 def main() -> None:

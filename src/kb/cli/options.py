@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kb.cli.completing import complete_documents, complete_notes, complete_tags
 from kb.cli.exits import Exit
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the engine's JSON, one answer a line.")]
@@ -15,8 +16,19 @@ EngineUrl = Annotated[
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Return once it is accepted, before it can be searched.")]
 Title = Annotated[str | None, typer.Option("--title", help="Its title; otherwise one is made from the text.")]
 Tags = Annotated[list[str] | None, typer.Option("--tags", metavar="A,B", help="Tags, separated by commas.")]
-Tag = Annotated[list[str] | None, typer.Option("--tag", metavar="A", help="One tag; repeat it for more.")]
-DocumentId = Annotated[str, typer.Argument(metavar="ID", help="The document's number or UUID.")]
+Tag = Annotated[
+    list[str] | None,
+    typer.Option("--tag", metavar="A", help="One tag; repeat it for more.", autocompletion=complete_tags),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+DocumentId = Annotated[
+    str, typer.Argument(metavar="ID", help="The document's number or UUID.", autocompletion=complete_documents)
+]
+DocumentIds = Annotated[
+    list[str],
+    typer.Argument(metavar="ID", help="Numbers or UUIDs of documents.", autocompletion=complete_documents),
+]
+NoteId = Annotated[str, typer.Argument(metavar="ID", help="The note's number or UUID.", autocompletion=complete_notes)]
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="The text; `-` reads it from standard input.")]
 
 
@@ -34,15 +46,16 @@ def join_tags(tags: list[str] | None, tag: list[str] | None) -> list[str]:
 
 def read_text(given: str) -> str:
     """The argument itself, or standard input for `-`. Ends the command if there is no text in it."""
-    from kb.cli import render
+    from kb.cli.render.problems import NO_TEXT, NOT_UTF8
+    from kb.cli.render.terminal import complain
 
     if given == "-":
         try:
             given = sys.stdin.buffer.read().decode("utf-8-sig")
         except UnicodeDecodeError:
-            render.complain(render.NOT_UTF8)
+            complain(NOT_UTF8)
             raise typer.Exit(Exit.USAGE) from None
     if not given.strip():
-        render.complain(render.NO_TEXT)
+        complain(NO_TEXT)
         raise typer.Exit(Exit.USAGE)
     return given

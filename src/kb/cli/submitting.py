@@ -8,9 +8,12 @@ from typing import TypeAlias
 
 import httpx
 
-from kb.cli import render
 from kb.cli.calling import Failure, failure_of
 from kb.cli.exits import Exit
+from kb.cli.render.adding import QUEUE_IS_FULL, job_failure, left_out, show_job
+from kb.cli.render.problems import cannot_be_read
+from kb.cli.render.progress import ShowProgress, describe_progress, progress
+from kb.cli.render.terminal import complain, print_json
 from kb.cli.sources import Source
 from kb.client import EngineClient, Json
 
@@ -44,10 +47,10 @@ async def submit_files(
     def tell_that_the_queue_is_full() -> None:
         nonlocal is_told
         if not is_told:
-            render.complain(render.QUEUE_IS_FULL)
+            complain(QUEUE_IS_FULL)
         is_told = True
 
-    with render.progress(len(sources)) as show:
+    with progress(len(sources)) as show:
         submissions = []
         submit = partial(engine.submit_file, title=title, tags=tags, force_ocr=force_ocr)
         for source in sources:
@@ -68,7 +71,7 @@ async def _submit(submit: Callable[..., Awaitable[Json]], source: Source, *, on_
         try:
             return await submit(source.file, source_path=source.source_path)
         except OSError as error:
-            return Failure(render.cannot_be_read(error), Exit.FAILED)
+            return Failure(cannot_be_read(error), Exit.FAILED)
         except httpx.HTTPStatusError as error:
             status = error.response.status_code
             if status in REFUSALS_OF_ONE_FILE:
@@ -80,12 +83,12 @@ async def _submit(submit: Callable[..., Awaitable[Json]], source: Source, *, on_
             await asyncio.sleep(float(error.response.headers.get("Retry-After", "1")))
 
 
-async def _finish(engine: EngineClient, submission: Submission, show: render.ShowProgress) -> Submission:
+async def _finish(engine: EngineClient, submission: Submission, show: ShowProgress) -> Submission:
     if isinstance(submission.outcome, Failure):
         return submission
 
     def show_job(job: Json) -> None:
-        show(render.describe_progress(submission.source.label, job), 0)
+        show(describe_progress(submission.source.label, job), 0)
 
     job = await engine.wait_for_job(submission.outcome["id"], on_progress=show_job)
     return Submission(submission.source, job)
@@ -98,7 +101,7 @@ def report(submissions: Sequence[Submission], *, as_json: bool) -> Exit:
     failures = [code for code in exits if code is not Exit.DONE]
     skipped = len(submissions) - len(told)
     if skipped:
-        render.complain(render.skipped(skipped))
+        complain(left_out(skipped))
     if not failures:
         return Exit.DONE if told else Exit.REFUSED
     return failures[0] if len(submissions) == 1 else Exit.JOB_FAILED
@@ -113,17 +116,17 @@ def _is_skipped(submission: Submission) -> bool:
 def _report_one(submission: Submission, *, as_json: bool) -> Exit:
     outcome = submission.outcome
     if isinstance(outcome, Failure):
-        render.complain(f"{submission.source.label}: {outcome.sentence}")
+        complain(f"{submission.source.label}: {outcome.sentence}")
         return outcome.exit
     return report_job(outcome, label=submission.source.label, as_json=as_json)
 
 
 def report_job(job: Json, *, label: str, as_json: bool) -> Exit:
     if as_json:
-        render.print_json(job)
+        print_json(job)
     if job["status"] in {"failed", "cancelled"}:
-        render.complain(render.job_failure(job, label))
+        complain(job_failure(job, label))
         return Exit.JOB_FAILED
     if not as_json:
-        render.show_job(job, label)
+        show_job(job, label)
     return Exit.DONE

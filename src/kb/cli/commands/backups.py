@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
+from kb.cli.commands.programs import DataDir, ending_plainly
 from kb.cli.exits import Exit
-from kb.cli.programs import DataDir, ending_plainly
 
 ManifestAsJson = Annotated[bool, typer.Option("--json", help="Print the backup's manifest as JSON, in one line.")]
 
@@ -25,14 +25,21 @@ def backup(
     ] = False,
     as_json: ManifestAsJson = False,
 ) -> None:
-    """Copy everything into a new folder and check the copy. The engine may go on running."""
-    from kb.cli import render
+    """Copy everything into a new folder and check the copy.
+
+        kb backup /mnt/backups/kb-monday
+
+    The engine may go on running.
+    """
+    from kb.cli.render.backups import show_backup
+    from kb.cli.render.progress import progress_of_copying
+    from kb.cli.render.terminal import print_json
 
     with ending_plainly(), _refusing_plainly():
         from kb.engine.backup import back_up
 
         began = time.monotonic()
-        with render.progress_of_copying() as on_progress:
+        with progress_of_copying() as on_progress:
             manifest = back_up(
                 _find_data_dir(data_dir),
                 destination,
@@ -41,9 +48,9 @@ def backup(
                 on_progress=on_progress,
             )
         if as_json:
-            render.print_json(manifest.to_json())
+            print_json(manifest.to_json())
         else:
-            render.show_backup(destination, manifest.to_json(), time.monotonic() - began)
+            show_backup(destination, manifest.to_json(), time.monotonic() - began)
         if manifest.damage:
             raise typer.Exit(Exit.FAILED)
 
@@ -55,8 +62,20 @@ def restore(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: ManifestAsJson = False,
 ) -> None:
-    """Put a backup in the place of everything that is there. Stop the engine before."""
-    from kb.cli import render
+    """Put a backup in the place of everything that is there.
+
+        kb restore /mnt/backups/kb-monday
+
+    Stop the engine before.
+    """
+    from kb.cli.render.backups import (
+        NOBODY_TO_ASK_BEFORE_RESTORING,
+        NOTHING_RESTORED,
+        question_before_restoring,
+        show_restored,
+    )
+    from kb.cli.render.progress import progress_of_copying
+    from kb.cli.render.terminal import complain, print_json
 
     with ending_plainly(), _refusing_plainly():
         from kb.engine.backup import has_base_file, read_manifest
@@ -65,18 +84,18 @@ def restore(
         manifest, folder = read_manifest(source), _find_data_dir(data_dir)
         if has_base_file(folder) and not yes:
             if not sys.stdin.isatty():
-                render.complain(render.NOBODY_TO_ASK_BEFORE_RESTORING)
+                complain(NOBODY_TO_ASK_BEFORE_RESTORING)
                 raise typer.Exit(Exit.REFUSED)
-            if not typer.confirm(render.question_before_restoring(folder, manifest.to_json()), err=True):
-                render.complain(render.NOTHING_RESTORED)
+            if not typer.confirm(question_before_restoring(folder, manifest.to_json()), err=True):
+                complain(NOTHING_RESTORED)
                 raise typer.Exit(Exit.REFUSED)
         began = time.monotonic()
-        with render.progress_of_copying() as on_progress:
+        with progress_of_copying() as on_progress:
             restore_base(source, folder, now=datetime.now(UTC), on_progress=on_progress)
         if as_json:
-            render.print_json(manifest.to_json())
+            print_json(manifest.to_json())
         else:
-            render.show_restored(folder, manifest.to_json(), time.monotonic() - began)
+            show_restored(folder, manifest.to_json(), time.monotonic() - began)
 
 
 def _find_data_dir(given: Path | None) -> Path:
@@ -88,14 +107,15 @@ def _find_data_dir(given: Path | None) -> Path:
 @contextmanager
 def _refusing_plainly() -> Iterator[None]:
     """These work without an engine that would say so: what is missing is exit code 3, what is refused 4."""
-    from kb.cli import render
+    from kb.cli.render.problems import STOPPED
+    from kb.cli.render.terminal import complain
     from kb.engine.errors import Conflict, NotFound
 
     try:
         yield
     except (NotFound, Conflict) as error:
-        render.complain(str(error))
+        complain(str(error))
         raise typer.Exit(Exit.NOT_FOUND if isinstance(error, NotFound) else Exit.REFUSED) from None
     except KeyboardInterrupt:
-        render.complain(render.STOPPED)
+        complain(STOPPED)
         raise typer.Exit(Exit.FAILED) from None

@@ -23,25 +23,27 @@ def search(
 
     "Double quotes" ask for a phrase, -word leaves a word out: kb search '"spare key" -car'
     """
-    from kb.cli import render
     from kb.cli.calling import call_engine
+    from kb.cli.render.searching import show_hits
+    from kb.cli.render.terminal import print_json
 
     words = read_text(" ".join(query))
     wanted = join_tags(tags, tag)
     answer = call_engine(engine_url, lambda engine: engine.search(words, top=top, mode=mode.value, tags=wanted))
     if as_json:
-        render.print_json(answer)
+        print_json(answer)
     else:
-        render.show_hits(answer)
+        show_hits(answer)
 
 
 def status(*, as_json: AsJson = False, engine_url: EngineUrl = None) -> None:
     """Show how the engine is and what it holds."""
-    from kb.cli import render
     from kb.cli.calling import call_engine
+    from kb.cli.render.status import show_status
+    from kb.cli.render.terminal import print_json
 
     answer = call_engine(engine_url, lambda engine: engine.get_status())
     if as_json:
-        render.print_json(answer)
+        print_json(answer)
     else:
-        render.show_status(answer)
+        show_status(answer)

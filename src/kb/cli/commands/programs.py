@@ -40,14 +40,21 @@ DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Where document
 
 
 def up(*, host: Host = None, port: Port = None, mcp_port: McpPortBesides = None, data_dir: DataDir = None) -> None:
-    """Start everything, for one person on one machine: the engine and the MCP server. Ctrl-C stops it."""
-    from kb.cli import render
+    """Start everything for one person on one machine: engine and MCP server.
+
+        kb up
+        kb up --port 8123 --data-dir /srv/kb
+
+    Ctrl-C stops it.
+    """
+    from kb.cli.render.programs import not_installed, reachable, show_running, waiting_for_port
+    from kb.cli.render.terminal import complain
 
     with ending_plainly(), ExitStack() as opened:
         settings = _load_engine_settings(host, port, data_dir)
         if find_spec("mcp") is None:
-            render.complain(f"{render.not_installed('mcp')} Starting the engine alone.")
-            _serve_engine(settings, on_listening=lambda url: render.show_running(settings, url, None))
+            complain(f"{not_installed('mcp')} Starting the engine alone.")
+            _serve_engine(settings, on_listening=lambda url: show_running(settings, url, None))
             return
         from kb.listening import listen, url_of
         from kb.mcp.process import start_mcp
@@ -59,26 +66,33 @@ def up(*, host: Host = None, port: Port = None, mcp_port: McpPortBesides = None,
                 mcp_settings.mcp_port,
                 "KB_MCP_PORT",
                 patience_seconds=MCP_SERVER_STOPS_WITHIN_SECONDS,
-                on_wait=lambda: render.complain(render.waiting_for_port(mcp_settings.mcp_port)),
+                on_wait=lambda: complain(waiting_for_port(mcp_settings.mcp_port)),
             )
         )
 
         def start_mcp_server(engine_url: str) -> None:
-            options = _mcp_options(mcp_settings, render.reachable(engine_url))
+            options = _mcp_options(mcp_settings, reachable(engine_url))
             opened.callback(start_mcp(options, listener).stop)
-            render.show_running(settings, engine_url, url_of(listener))
+            show_running(settings, engine_url, url_of(listener))
 
         _serve_engine(settings, on_listening=start_mcp_server, also_called="127.0.0.1")
 
 
 def engine(*, host: Host = None, port: Port = None, data_dir: DataDir = None) -> None:
-    """Start the engine alone: the HTTP API with its worker."""
+    """Start the engine alone: the HTTP API with its worker.
+
+    kb engine
+    kb engine --host 0.0.0.0 --port 8000
+    """
     with ending_plainly():
         _serve_engine(_load_engine_settings(host, port, data_dir), on_listening=lambda url: None)
 
 
 def mcp(*, host: McpHost = None, port: McpPort = None, engine_url: EngineUrl = None) -> None:
-    """Start the MCP server alone: agents use through it an engine that runs elsewhere."""
+    """Start the MCP server alone, for an engine that runs elsewhere.
+
+    kb mcp --engine-url http://kb.example:8000
+    """
     with ending_plainly("mcp"):
         _warn()
         settings = _load_mcp_settings({"mcp_host": host, "mcp_port": port, "engine_url": engine_url})
@@ -91,7 +105,10 @@ def mcp(*, host: McpHost = None, port: McpPort = None, engine_url: EngineUrl = N
 
 
 def worker(*, data_dir: DataDir = None) -> None:
-    """Start one more worker on the engine's data directory."""
+    """Start one more worker on the engine's data directory.
+
+    kb worker --data-dir /srv/kb
+    """
     with ending_plainly():
         settings = _load_engine_settings(None, None, data_dir)
         from kb.engine.processes.worker_process import Nudges, run_worker
@@ -130,7 +147,7 @@ def _serve_engine(
 
 
 def _load_engine_settings(host: str | None, port: int | None, data_dir: Path | None) -> "EngineSettings":
-    from kb.cli import render
+    from kb.cli.render.programs import unusable_data_dir
     from kb.settings import SettingsError, load_engine_settings
 
     _warn()
@@ -139,7 +156,7 @@ def _load_engine_settings(host: str | None, port: int | None, data_dir: Path | N
     try:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SettingsError(render.unusable_data_dir(error)) from error
+        raise SettingsError(unusable_data_dir(error)) from error
     return settings
 
 
@@ -152,11 +169,11 @@ def _load_mcp_settings(flags: Mapping[str, object]) -> "McpSettings":
 
 
 def _warn() -> None:
-    from kb.cli import render
+    from kb.cli.render.terminal import complain
     from kb.settings import warnings
 
     for warning in warnings():
-        render.complain(warning)
+        complain(warning)
 
 
 def _engine_options(settings: "EngineSettings") -> "EngineOptions":
@@ -199,7 +216,8 @@ def _mcp_options(settings: "McpSettings", engine_url: str) -> "McpOptions":
 @contextmanager
 def ending_plainly(extra: str = "engine") -> Iterator[None]:
     """What a person can put right ends the program with a sentence; Ctrl-C ends it without one."""
-    from kb.cli import render
+    from kb.cli.render.programs import not_installed
+    from kb.cli.render.terminal import complain
     from kb.engine.errors import KbError
     from kb.listening import CannotStart
     from kb.settings import SettingsError
@@ -209,10 +227,10 @@ def ending_plainly(extra: str = "engine") -> Iterator[None]:
     except KeyboardInterrupt:
         return
     except (SettingsError, CannotStart, KbError) as error:
-        render.complain(str(error))
+        complain(str(error))
         raise typer.Exit(Exit.FAILED) from None
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "kb":
             raise
-        render.complain(render.not_installed(extra))
+        complain(not_installed(extra))
         raise typer.Exit(Exit.FAILED) from None

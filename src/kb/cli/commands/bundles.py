@@ -24,12 +24,14 @@ def export_bundle(
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
     engine_url: EngineUrl = None,
 ) -> None:
-    """Write all documents, with their files, vectors and history, into one bundle.
+    """Write all documents, with files, vectors and history, into one bundle.
 
-    From engine to engine: kb export - | kb import - --engine-url URL
+    kb export everything.tar
+    kb export - | kb import - --engine-url http://other:8000
     """
-    from kb.cli import render
     from kb.cli.calling import call_engine
+    from kb.cli.render.bundles import show_exported
+    from kb.cli.render.progress import progress_of_bytes
 
     written = 0
 
@@ -42,9 +44,9 @@ def export_bundle(
         with _on_its_way():
             await engine.export_bundle(destination, on_progress=count)
 
-    with _open_destination(file, force=force) as destination, render.progress_of_bytes(file, None) as show:
+    with _open_destination(file, force=force) as destination, progress_of_bytes(file, None) as show:
         call_engine(engine_url, export)
-    render.show_exported(written, None if file == STDIO else file)
+    show_exported(written, None if file == STDIO else file)
 
 
 def import_bundle(
@@ -55,38 +57,43 @@ def import_bundle(
 ) -> None:
     """Add the documents of a bundle that `kb export` has written.
 
+        kb import everything.tar
+        ssh other kb export - | kb import -
+
     Of a document that is already there the newer version stays, so importing twice changes nothing.
     """
-    from kb.cli import render
     from kb.cli.calling import call_engine
+    from kb.cli.render.bundles import show_imported
+    from kb.cli.render.progress import progress_of_bytes
+    from kb.cli.render.terminal import print_json
 
     async def send(engine: "EngineClient") -> "Json":
         with _on_its_way():
             return await engine.import_bundle(source, on_progress=show)
 
-    with _open_source(file) as (source, size_bytes), render.progress_of_bytes(file, size_bytes) as show:
+    with _open_source(file) as (source, size_bytes), progress_of_bytes(file, size_bytes) as show:
         imported = call_engine(engine_url, send)
     if as_json:
-        render.print_json(imported)
+        print_json(imported)
     else:
-        render.show_imported(imported)
+        show_imported(imported)
 
 
 @contextmanager
 def _open_destination(file: str, *, force: bool) -> Iterator[BinaryIO]:
     """Where to write the bundle. A file has its name only once it is whole."""
-    from kb.cli import render
     from kb.cli.calling import Failure, end
+    from kb.cli.render.bundles import NOT_FOR_TERMINALS, cannot_be_moved, file_exists
 
     if file == STDIO:
         if sys.stdout.isatty():
-            raise end(Failure(render.NOT_FOR_TERMINALS, Exit.USAGE))
+            raise end(Failure(NOT_FOR_TERMINALS, Exit.USAGE))
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
     place, partial = Path(file), Path(f"{file}.partial")
     if place.exists() and not force:
-        raise end(Failure(render.file_exists(place), Exit.REFUSED))
+        raise end(Failure(file_exists(place), Exit.REFUSED))
     try:
         with partial.open("wb") as destination:
             yield destination
@@ -94,7 +101,7 @@ def _open_destination(file: str, *, force: bool) -> Iterator[BinaryIO]:
             os.fsync(destination.fileno())
         partial.replace(place)
     except OSError as error:
-        raise end(Failure(render.cannot_be_moved(error), Exit.FAILED)) from None
+        raise end(Failure(cannot_be_moved(error), Exit.FAILED)) from None
     finally:
         partial.unlink(missing_ok=True)
 
@@ -102,19 +109,20 @@ def _open_destination(file: str, *, force: bool) -> Iterator[BinaryIO]:
 @contextmanager
 def _open_source(file: str) -> Iterator[tuple[BinaryIO, int | None]]:
     """The bundle, and how large it is if that can be told."""
-    from kb.cli import render
     from kb.cli.calling import Failure, end
+    from kb.cli.render.bundles import NO_BUNDLE
+    from kb.cli.render.problems import cannot_be_read
 
     if file == STDIO:
         if sys.stdin.isatty():
-            raise end(Failure(render.NO_BUNDLE, Exit.USAGE))
+            raise end(Failure(NO_BUNDLE, Exit.USAGE))
         yield sys.stdin.buffer, None
         return
     try:
         source = Path(file).open("rb")  # noqa: SIM115  closed below, where errors are no longer about opening it
     except OSError as error:
         code = Exit.NOT_FOUND if isinstance(error, FileNotFoundError) else Exit.FAILED
-        raise end(Failure(render.cannot_be_read(error), code)) from None
+        raise end(Failure(cannot_be_read(error), code)) from None
     with source:
         yield source, os.fstat(source.fileno()).st_size
 
@@ -124,12 +132,12 @@ def _on_its_way() -> Iterator[None]:
     """What goes wrong between the engine's acceptance and the end of the bundle."""
     import httpx
 
-    from kb.cli import render
     from kb.cli.calling import Failure, end
+    from kb.cli.render.bundles import BROKE_OFF, cannot_be_moved
 
     try:
         yield
     except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
-        raise end(Failure(render.BROKE_OFF, Exit.FAILED)) from None
+        raise end(Failure(BROKE_OFF, Exit.FAILED)) from None
     except OSError as error:
-        raise end(Failure(render.cannot_be_moved(error), Exit.FAILED)) from None
+        raise end(Failure(cannot_be_moved(error), Exit.FAILED)) from None

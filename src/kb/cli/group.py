@@ -1,0 +1,96 @@
+"""How `kb` finds its commands, and how their help looks: what it does, examples, and only then the options."""
+
+import inspect
+import re
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command_from_info, get_group
+from typer.models import CommandInfo
+
+from kb.cli.table import ALIASES, ENTRIES, SECTIONS, Entry
+
+_OVERVIEW = (
+    "kb add ~/Documents --tag papers",
+    'kb addnote "The spare key is under the flower pot"',
+    "kb search where is the key",
+    "kb connect claude-code",
+)
+_WIDEST = max(map(len, ENTRIES))
+
+
+class Command(TyperCommand):
+    """Its docstring is a sentence, then examples (the lines that are indented), then what else is to be known."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # Any: typer exports neither class
+        summary, examples, details = split_help(self.help or "")
+        formatter.write(f"{summary}\n")
+        write_examples(formatter, examples)
+        formatter.write("\n")
+        self.format_usage(ctx, formatter)
+        for paragraph in details:
+            formatter.write("\n")
+            with formatter.indentation():
+                formatter.write_text(paragraph)
+        self.format_options(ctx, formatter)
+
+
+class CommandsOnDemand(TyperGroup):
+    """The commands of the table, each loaded when it is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(ENTRIES)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        entry = ENTRIES.get(ALIASES.get(cmd_name, cmd_name))
+        return None if entry is None else load_command(entry)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        # Only the names: typer looks among them for the one that was meant.
+        self.commands = dict.fromkeys(ENTRIES)  # type: ignore[assignment]
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        from typer._click.shell_completion import CompletionItem
+
+        named = [entry for entry in ENTRIES.values() if entry.name.startswith(incomplete)]
+        return [CompletionItem(entry.name, help=entry.summary) for entry in named]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(f"{self.help}\n")
+        write_examples(formatter, _OVERVIEW)
+        formatter.write("\n")
+        self.format_usage(ctx, formatter)
+        for section, entries in SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl([(f"{entry.name:<{_WIDEST}}", entry.summary) for entry in entries])
+        aliases = ", ".join(f"{alias} is {name}" for alias, name in ALIASES.items())
+        formatter.write(f"\nAliases: {aliases}. `kb COMMAND --help` tells more of each.\n")
+
+
+def load_command(entry: Entry) -> Any:
+    module, _, name = entry.place.partition(":")
+    found = getattr(import_module(f"kb.cli.commands.{module}"), name)
+    if isinstance(found, typer.Typer):
+        group = get_group(found)
+        group.name = entry.name
+        return group
+    settings = {"ignore_unknown_options": True} if entry.takes_dashed_words else None
+    info = CommandInfo(name=entry.name, cls=Command, callback=found, context_settings=settings)
+    return get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode=None)
+
+
+def split_help(text: str) -> tuple[str, list[str], list[str]]:
+    """The sentence, the examples and the other paragraphs of a docstring."""
+    summary, *paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(text).strip())
+    examples = [line.strip() for paragraph in paragraphs if paragraph.startswith(" ") for line in paragraph.split("\n")]
+    return " ".join(summary.split()), examples, [paragraph for paragraph in paragraphs if not paragraph.startswith(" ")]
+
+
+def write_examples(formatter: Any, examples: Iterable[str]) -> None:
+    lines = "".join(f"  {example}\n" for example in examples)
+    if lines:
+        formatter.write(f"\nExamples:\n{lines}")

@@ -1,0 +1,32 @@
+"""Why a command could not do what it was asked to, and what to do next."""
+
+NO_TEXT = "There is no text. Give it as an argument, or give `-` and pipe it in."
+NOT_UTF8 = "Standard input is not UTF-8 text. Convert it, or add it as a file with `kb add`."
+STOPPED = "Stopped. Nothing was changed."
+_ADVICE = {
+    "unauthorized": "Set KB_API_KEY (or KB_API_KEY_FILE) to the engine's key.",
+    "document_not_found": "`kb search` shows the numbers of documents.",
+    "not_a_note": "Change the file and add it again with `kb add`.",
+    "version_conflict": "`kb get` shows it.",
+}
+
+
+def engine_is_unreachable(url: str) -> str:
+    return f"There is no engine at {url}. Start one with `kb up`, or set KB_ENGINE_URL to where it runs."
+
+
+def engine_is_silent(url: str) -> str:
+    return f"The engine at {url} does not answer. Look at its log, or try again later."
+
+
+def not_an_engine(url: str) -> str:
+    return f"What answers at {url.rstrip('/')} is not a kb engine. Set KB_ENGINE_URL to where the engine runs."
+
+
+def advise(code: str) -> str:
+    """What to do next, where the engine cannot know that it speaks to somebody at a command line."""
+    return _ADVICE.get(code, "")
+
+
+def cannot_be_read(error: OSError) -> str:
+    return f"It cannot be read: {error.strerror}."
