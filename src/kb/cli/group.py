@@ -23,7 +23,7 @@ _WIDEST = max(map(len, ENTRIES))
 
 
 class Command(TyperCommand):
-    """Its docstring is a sentence, then examples (the lines that are indented), then what else is to be known."""
+    """Its docstring is a sentence, then examples (lines that begin with `$ `), then what else is to be known."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # Any: typer exports neither class
         summary, examples, details = split_help(self.help or "")
@@ -86,8 +86,13 @@ def load_command(entry: Entry) -> Any:
 def split_help(text: str) -> tuple[str, list[str], list[str]]:
     """The sentence, the examples and the other paragraphs of a docstring."""
     summary, *paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(text).strip())
-    examples = [line.strip() for paragraph in paragraphs if paragraph.startswith(" ") for line in paragraph.split("\n")]
-    return " ".join(summary.split()), examples, [paragraph for paragraph in paragraphs if not paragraph.startswith(" ")]
+    examples = [line for paragraph in paragraphs if _is_example(paragraph) for line in paragraph.split("\n")]
+    details = [paragraph for paragraph in paragraphs if not _is_example(paragraph)]
+    return " ".join(summary.split()), [line.strip().removeprefix("$ ") for line in examples], details
+
+
+def _is_example(paragraph: str) -> bool:
+    return paragraph.startswith("$ ")
 
 
 def write_examples(formatter: Any, examples: Iterable[str]) -> None:

@@ -27,7 +27,7 @@ def backup(
 ) -> None:
     """Copy everything into a new folder and check the copy.
 
-        kb backup /mnt/backups/kb-monday
+    $ kb backup /mnt/backups/kb-monday
 
     The engine may go on running.
     """
@@ -64,7 +64,7 @@ def restore(
 ) -> None:
     """Put a backup in the place of everything that is there.
 
-        kb restore /mnt/backups/kb-monday
+    $ kb restore /mnt/backups/kb-monday
 
     Stop the engine before.
     """

@@ -26,8 +26,8 @@ def export_bundle(
 ) -> None:
     """Write all documents, with files, vectors and history, into one bundle.
 
-    kb export everything.tar
-    kb export - | kb import - --engine-url http://other:8000
+    $ kb export everything.tar
+    $ kb export - | kb import - --engine-url http://other:8000
     """
     from kb.cli.calling import call_engine
     from kb.cli.render.bundles import show_exported
@@ -57,8 +57,8 @@ def import_bundle(
 ) -> None:
     """Add the documents of a bundle that `kb export` has written.
 
-        kb import everything.tar
-        ssh other kb export - | kb import -
+    $ kb import everything.tar
+    $ ssh other kb export - | kb import -
 
     Of a document that is already there the newer version stays, so importing twice changes nothing.
     """

@@ -20,8 +20,8 @@ def fetch(
 ) -> None:
     """Fetch the bundled model once, verify it and make it ready.
 
-        kb model fetch
-        kb model fetch --from /media/usb/all-MiniLM-L6-v2
+    $ kb model fetch
+    $ kb model fetch --from /media/usb/all-MiniLM-L6-v2
 
     Does nothing if it is there.
     """

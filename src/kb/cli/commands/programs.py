@@ -42,8 +42,8 @@ DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Where document
 def up(*, host: Host = None, port: Port = None, mcp_port: McpPortBesides = None, data_dir: DataDir = None) -> None:
     """Start everything for one person on one machine: engine and MCP server.
 
-        kb up
-        kb up --port 8123 --data-dir /srv/kb
+    $ kb up
+    $ kb up --port 8123 --data-dir /srv/kb
 
     Ctrl-C stops it.
     """
@@ -81,8 +81,8 @@ def up(*, host: Host = None, port: Port = None, mcp_port: McpPortBesides = None,
 def engine(*, host: Host = None, port: Port = None, data_dir: DataDir = None) -> None:
     """Start the engine alone: the HTTP API with its worker.
 
-    kb engine
-    kb engine --host 0.0.0.0 --port 8000
+    $ kb engine
+    $ kb engine --host 0.0.0.0 --port 8000
     """
     with ending_plainly():
         _serve_engine(_load_engine_settings(host, port, data_dir), on_listening=lambda url: None)
@@ -91,7 +91,7 @@ def engine(*, host: Host = None, port: Port = None, data_dir: DataDir = None) ->
 def mcp(*, host: McpHost = None, port: McpPort = None, engine_url: EngineUrl = None) -> None:
     """Start the MCP server alone, for an engine that runs elsewhere.
 
-    kb mcp --engine-url http://kb.example:8000
+    $ kb mcp --engine-url http://kb.example:8000
     """
     with ending_plainly("mcp"):
         _warn()
@@ -107,7 +107,7 @@ def mcp(*, host: McpHost = None, port: McpPort = None, engine_url: EngineUrl = N
 def worker(*, data_dir: DataDir = None) -> None:
     """Start one more worker on the engine's data directory.
 
-    kb worker --data-dir /srv/kb
+    $ kb worker --data-dir /srv/kb
     """
     with ending_plainly():
         settings = _load_engine_settings(None, None, data_dir)

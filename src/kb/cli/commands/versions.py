@@ -4,7 +4,7 @@
 def version() -> None:
     """Show the versions of this program and of the engine.
 
-    kb version
+    $ kb version
     """
     from kb.version import VERSION
 
