@@ -134,6 +134,32 @@ def test_e12_title_and_metadata_of_any_document_can_be_changed(api: TestClient, 
     assert found(api, "pinniped") == [document["id"]]
 
 
+def test_e12_a_document_moves_with_its_file_and_is_listed_in_its_folder(api: TestClient, add_file: AddDocument) -> None:
+    document = add_file("Walruses rest.", source_path="/old/walrus.md")
+
+    moved = api.patch(f"{V1}/documents/{document['id']}", json={"source_path": "/new/walrus.md"}).json()
+
+    assert (moved["id"], moved["source_path"]) == (document["id"], "/new/walrus.md")
+    listed = {
+        folder: api.get(f"{V1}/documents", params={"source_folder": folder}).json() for folder in ("/old", "/new")
+    }
+    assert (listed["/old"]["total"], listed["/new"]["documents"]) == (0, [moved])
+
+
+def test_e12_a_path_that_another_document_has_is_a_conflict(api: TestClient, add_file: AddDocument) -> None:
+    add_file("Walruses rest.", source_path="/a.md")
+    document = add_file("Seals dive.", source_path="/b.md")
+
+    problem = api.patch(f"{V1}/documents/{document['id']}", json={"source_path": "/a.md"})
+
+    assert_problem(problem, 409, "conflict")
+
+
+@pytest.mark.parametrize("folder", ["", "a" * 4097, "a\x00"])
+def test_e10_what_is_no_folder_is_refused(api: TestClient, folder: str) -> None:
+    assert_problem(api.get(f"{V1}/documents", params={"source_folder": folder}), 422, "invalid_request")
+
+
 def test_e22_a_patch_that_changes_nothing_is_no_change(api: TestClient, add_note: AddDocument) -> None:
     note = add_note("text", title="Same", metadata={"a": 1})
 

@@ -13,7 +13,7 @@ from kb.engine.wiring import Engine
 JOB_FIELDS = {
     *("id", "job_id", "uuid", "type", "status", "progress", "current_step", "completed_steps", "total_steps"),
     *("message", "filename", "document_id", "document_uuid", "chunks_created", "duplicate", "error", "attempts"),
-    *("created_at", "started_at", "finished_at", "elapsed_seconds", "estimated_remaining_seconds"),
+    *("replaced", "created_at", "started_at", "finished_at", "elapsed_seconds", "estimated_remaining_seconds"),
 }
 NOTE = {"type": "note", "text": "A walrus rests on the ice."}
 
@@ -119,6 +119,19 @@ def test_e25_the_same_file_again_is_a_duplicate(api: TestClient, add_file: AddDo
     assert again["id"] == first["id"]
     assert again["tags"] == ["a", "b"]
     assert (job["duplicate"], job["chunks_created"], job["document_id"]) == (True, 0, first["id"])
+
+
+def test_e25_a_job_tells_whether_it_added_or_replaced(api: TestClient, add_file: AddDocument) -> None:
+    for content in ("First.", "First.", "Second."):
+        add_file(content, source_path="/a.txt")
+
+    jobs = api.get(f"{V1}/jobs").json()["jobs"]
+
+    assert [(job["duplicate"], job["replaced"]) for job in reversed(jobs)] == [
+        (False, False),
+        (True, False),
+        (False, True),
+    ]
 
 
 def test_e5_jobs_are_listed_newest_first(api: TestClient, work_off: Callable[[], None]) -> None:

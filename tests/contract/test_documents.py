@@ -6,7 +6,16 @@ import pytest
 from tests.contract.samples import LATER, NOW, add, add_note, file, found_by_text, index, note, revision
 
 from kb.engine.errors import DocumentNotFound, NotANote, VersionConflict
-from kb.engine.model import Direction, Document, DocumentId, DocumentOrder, DocumentQuery, Lane, NoteSubmission
+from kb.engine.model import (
+    Direction,
+    Document,
+    DocumentChange,
+    DocumentId,
+    DocumentOrder,
+    DocumentQuery,
+    Lane,
+    NoteSubmission,
+)
 from kb.engine.ports import Store
 
 
@@ -66,8 +75,8 @@ def test_e22_updated_at_is_null_until_the_first_change_and_versions_count_change
     assert (document.updated_at, document.version) == (None, 1)
 
     changes = [
-        store.update_document(document.id, title="New", metadata=None, expected_version=None, now=LATER),
-        store.update_document(document.id, title=None, metadata={"a": 1}, expected_version=None, now=LATER),
+        store.update_document(document.id, DocumentChange(title="New"), expected_version=None, now=LATER),
+        store.update_document(document.id, DocumentChange(metadata={"a": 1}), expected_version=None, now=LATER),
         store.change_tags(document.id, add=["t"], remove=[], expected_version=None, now=LATER),
         store.replace_tags(document.id, ["u"], expected_version=None, now=LATER),
         store.replace_note(document.id, revision("other"), index("other"), expected_version=None, now=LATER).document,
@@ -81,7 +90,9 @@ def test_e22_updated_at_is_null_until_the_first_change_and_versions_count_change
 def test_e22_a_change_that_changes_nothing_is_not_one(store: Store) -> None:
     document = add(store, note("text", title="Same", metadata={"a": 1, "b": 2}, tags=["t"]))
 
-    store.update_document(document.id, title="Same", metadata={"b": 2, "a": 1}, expected_version=None, now=LATER)
+    store.update_document(
+        document.id, DocumentChange(title="Same", metadata={"b": 2, "a": 1}), expected_version=None, now=LATER
+    )
     store.change_tags(document.id, add=["t"], remove=["absent"], expected_version=None, now=LATER)
     store.replace_tags(document.id, ["t", "t"], expected_version=None, now=LATER)
 
@@ -92,7 +103,9 @@ def test_e22_a_change_that_changes_nothing_is_not_one(store: Store) -> None:
 def test_metadata_that_python_takes_for_equal_is_still_another_value(store: Store, value: object) -> None:
     document = add(store, note("text", metadata={"a": 1}))
 
-    changed = store.update_document(document.id, title=None, metadata={"a": value}, expected_version=None, now=LATER)
+    changed = store.update_document(
+        document.id, DocumentChange(metadata={"a": value}), expected_version=None, now=LATER
+    )
 
     assert repr(store.get_document(document.id).metadata) == repr({"a": value})
     assert changed.version == 2
@@ -101,7 +114,7 @@ def test_metadata_that_python_takes_for_equal_is_still_another_value(store: Stor
 def test_a_new_title_is_found_and_the_old_one_no_more(store: Store) -> None:
     document = add(store, note("body", title="zebra"), index("body", "more"))
 
-    store.update_document(document.id, title="giraffe", metadata=None, expected_version=None, now=LATER)
+    store.update_document(document.id, DocumentChange(title="giraffe"), expected_version=None, now=LATER)
 
     assert found_by_text(store, "zebra") == []
     assert found_by_text(store, "giraffe") == [document.id] * 2
@@ -114,7 +127,7 @@ def test_a_stale_version_changes_nothing(store: Store, expected_version: int) ->
     document = store.change_tags(first.id, add=["t"], remove=[], expected_version=1, now=LATER)
 
     with pytest.raises(VersionConflict):
-        store.update_document(document.id, title="x", metadata=None, expected_version=expected_version, now=LATER)
+        store.update_document(document.id, DocumentChange(title="x"), expected_version=expected_version, now=LATER)
     with pytest.raises(VersionConflict):
         store.replace_note(document.id, revision("x"), index("x"), expected_version=expected_version, now=LATER)
     with pytest.raises(VersionConflict):
@@ -298,7 +311,7 @@ def test_a_document_without_chunks_can_be_kept_and_deleted(store: Store) -> None
 def test_a_title_that_somebody_gave_survives_new_content_from_the_same_place(store: Store) -> None:
     """E25, I7"""
     document = add(store, file("old", title="from the file", source_path="/p"))
-    store.update_document(document.id, title="Chosen", metadata=None, expected_version=None, now=LATER)
+    store.update_document(document.id, DocumentChange(title="Chosen"), expected_version=None, now=LATER)
 
     add(store, file("new", title="from the new file", source_path="/p"), now=LATER)
 

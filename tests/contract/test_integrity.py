@@ -28,6 +28,7 @@ from kb.engine.model import (
     CheckCursor,
     Checked,
     Damage,
+    DocumentChange,
     FileSubmission,
     IndexedText,
     JobError,
@@ -87,7 +88,7 @@ def test_a_base_is_whole_after_every_kind_of_change(store: Store, originals: Ori
     add(store, note("to be replaced by a file", source_path="/b"))
     store.replace_note(first.id, revision("new", title="Ω"), index("new", "text"), expected_version=None, now=LATER)
     store.replace_note(first.id, revision("new", title="Ω"), index("new"), expected_version=None, now=LATER)
-    store.update_document(second.id, title="Other", metadata={"a": 1}, expected_version=None, now=LATER)
+    store.update_document(second.id, DocumentChange(title="Other", metadata={"a": 1}), expected_version=None, now=LATER)
     store.change_tags(third.id, add=["a", "b"], remove=[], expected_version=None, now=LATER)
     store.replace_tags(third.id, ["c"], expected_version=None, now=LATER)
     store.delete_document(fourth.id, expected_version=None, now=LATER)

@@ -6,7 +6,7 @@ import pytest
 from tests.contract.samples import LATER, NOW, add, add_note, commit, file, index, note, revision
 
 from kb.engine.errors import DocumentNotFound, NotANote, NotFound
-from kb.engine.model import NoteRevision, Ref
+from kb.engine.model import DocumentChange, NoteRevision, Ref
 from kb.engine.ports import Store
 
 
@@ -35,7 +35,7 @@ def test_e18_every_text_and_title_is_kept_newest_first(store: Store) -> None:
     document = add_note(store, "first")
     rewrite(store, document.id, "second")
     rewrite(store, document.id, "second", title="Another title")
-    store.update_document(document.uuid, title="Third title", metadata=None, expected_version=None, now=LATER)
+    store.update_document(document.uuid, DocumentChange(title="Third title"), expected_version=None, now=LATER)
 
     assert told(store, document.uuid) == [
         (4, "Third title", "second"),
@@ -50,7 +50,7 @@ def test_e18_a_change_that_is_none_of_text_or_title_is_no_revision(store: Store)
     document = add_note(store, "first")
     store.change_tags(document.id, add=["t"], remove=[], expected_version=None, now=LATER)
     rewrite(store, document.id, "first")
-    store.update_document(document.id, title=None, metadata={"k": 1}, expected_version=None, now=LATER)
+    store.update_document(document.id, DocumentChange(metadata={"k": 1}), expected_version=None, now=LATER)
 
     assert told(store, document.id) == [(1, "Untitled", "first")]
 

@@ -16,7 +16,7 @@ from tests.contract.samples import (
     note,
 )
 
-from kb.engine.model import OCR_FORCED, DocumentQuery, Lane, NewDocument
+from kb.engine.model import OCR_FORCED, DocumentChange, DocumentQuery, Lane, NewDocument
 from kb.engine.ports import ClaimLost, Store
 
 
@@ -138,9 +138,9 @@ def test_what_is_told_of_the_last_reading_is_forgotten_with_it(store: Store) -> 
 def test_how_a_document_is_to_be_read_outlives_new_metadata(store: Store) -> None:
     document = add(store, file("scan", metadata={OCR_FORCED: True, "a": 1}))
 
-    changed = store.update_document(document.id, title=None, metadata={"b": 2}, expected_version=None, now=LATER)
+    changed = store.update_document(document.id, DocumentChange(metadata={"b": 2}), expected_version=None, now=LATER)
     undone = store.update_document(
-        document.id, title=None, metadata={OCR_FORCED: False}, expected_version=None, now=LATER
+        document.id, DocumentChange(metadata={OCR_FORCED: False}), expected_version=None, now=LATER
     )
 
     assert (changed.metadata, undone.metadata) == ({OCR_FORCED: True, "b": 2}, {OCR_FORCED: False})

@@ -10,7 +10,7 @@ from tests.contract.backends import SqliteBackend
 from tests.contract.samples import LATER, LEASE, NOW, add, add_note, digest, file, index, note, revision, vector_of
 
 from kb.engine.errors import Damaged
-from kb.engine.model import EVERYWHERE, DocumentQuery, JobStatus, Lane, NoteSubmission
+from kb.engine.model import EVERYWHERE, DocumentChange, DocumentQuery, JobStatus, Lane, NoteSubmission
 from kb.engine.ports import Store
 from kb.engine.storage.sqlite.checksums import register_checksum
 from kb.engine.storage.sqlite.claims import CLAIMABLE
@@ -105,7 +105,7 @@ def test_the_keyword_index_passes_its_own_check_after_every_kind_of_change(store
         add(store, note(f"walrus {n}", title=f"Title 東京 {n}"), index("walrus", f"{n} 寿司")) for n in range(5)
     ]
 
-    store.update_document(documents[0].id, title="Other", metadata=None, expected_version=None, now=LATER)
+    store.update_document(documents[0].id, DocumentChange(title="Other"), expected_version=None, now=LATER)
     store.replace_note(documents[1].id, revision("x", title="Ω 大阪"), index("x"), expected_version=None, now=LATER)
     store.delete_document(documents[2].id, expected_version=None, now=LATER)
 

@@ -19,7 +19,7 @@ from tests.contract.backends import BACKENDS
 from tests.contract.samples import LATER, commit, digest, file, index, note, revision, vector_of
 from tests.folders import open_folder
 
-from kb.engine.model import EVERYWHERE, DocumentId, DocumentQuery, FileSubmission, Lane, NewDocument
+from kb.engine.model import EVERYWHERE, DocumentChange, DocumentId, DocumentQuery, FileSubmission, Lane, NewDocument
 
 WORDS = ("walrus", "otter", "seal", "ночь", "東京", "ข้าวผัด")
 TAGS = ("a", "b/c", "日本")
@@ -139,7 +139,7 @@ class StoreMachine(RuleBasedStateMachine):
     def change_title(self, data: st.DataObject, title: str) -> None:
         document_id = self._pick(data)
 
-        self.store.update_document(document_id, title=title, metadata=None, expected_version=None, now=LATER)
+        self.store.update_document(document_id, DocumentChange(title=title), expected_version=None, now=LATER)
 
         expected = self.documents[document_id]
         expected.title_is_given |= expected.title != title

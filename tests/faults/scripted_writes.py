@@ -23,7 +23,7 @@ from tests.contract.samples import NOW, digest, file, index, note, revision
 
 from kb.engine.documents import delete_document, submit_file
 from kb.engine.errors import StorageFull, Unavailable
-from kb.engine.model import DocumentQuery, FileSubmission, Lane, NoteSubmission
+from kb.engine.model import DocumentChange, DocumentQuery, FileSubmission, Lane, NoteSubmission
 from kb.engine.originals import Originals
 from kb.engine.ports import Store
 from kb.engine.storage import open_store
@@ -189,7 +189,7 @@ class Writer:
                 self._store.replace_note(document_id, content, index(*parts), expected_version=None, now=now)
             case Kind.RETITLE:
                 self._store.update_document(
-                    document_id, title=f"Title {write.number}", metadata=None, expected_version=None, now=now
+                    document_id, DocumentChange(title=f"Title {write.number}"), expected_version=None, now=now
                 )
             case Kind.TAG:
                 self._store.replace_tags(document_id, [f"tag {write.number}"], expected_version=None, now=now)

@@ -180,6 +180,7 @@ class EngineClient:
         self,
         *,
         source_path: str | None = None,
+        source_folder: str | None = None,
         tags: Iterable[str] = (),
         doc_type: str | None = None,
         format: str | None = None,
@@ -189,9 +190,10 @@ class EngineClient:
         limit: int | None = None,
         offset: int | None = None,
     ) -> Json:
-        scope = _given(source_path=source_path, tag=[*tags], doc_type=doc_type, format=format, q=q)
+        places = _given(source_path=source_path, source_folder=source_folder)
+        scope = _given(tag=[*tags], doc_type=doc_type, format=format, q=q)
         page = _given(sort=sort, order=order, limit=limit, offset=offset)
-        return await self._call("GET", "/documents", params={**scope, **page})
+        return await self._call("GET", "/documents", params={**places, **scope, **page})
 
     async def get_document(
         self, document_id: Id, *, chunks: bool = True, chunk_limit: int | None = None, chunk_offset: int | None = None
@@ -205,9 +207,11 @@ class EngineClient:
         *,
         title: str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        source_path: str | None = None,
         expected_version: int | None = None,
     ) -> Json:
-        change = _given(title=title, metadata=metadata)
+        """A new `source_path` is where its file lies now; a file name and a title made from the old one follow."""
+        change = _given(title=title, metadata=metadata, source_path=source_path)
         return await self._change("PATCH", f"/documents/{_quote(document_id)}", expected_version, change)
 
     async def get_document_file(self, document_id: Id) -> bytes:

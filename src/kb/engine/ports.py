@@ -17,6 +17,7 @@ from kb.engine.model import (
     Committed,
     DeletedDocument,
     Document,
+    DocumentChange,
     DocumentDetail,
     DocumentId,
     DocumentQuery,
@@ -31,7 +32,6 @@ from kb.engine.model import (
     KeywordMatches,
     Lane,
     Match,
-    Metadata,
     NewDocument,
     NoteContent,
     NoteRevision,
@@ -113,13 +113,12 @@ class Store(Protocol):
     def update_document(
         self,
         ref: Ref,
+        change: DocumentChange,
         *,
-        title: str | None,
-        metadata: Metadata | None,
         expected_version: int | None,
         now: datetime,
     ) -> Document:
-        """Change what is given, leave what is None; a change that changes nothing is not one."""
+        """A change that changes nothing is not one. Raises `Conflict` if another document has the source path."""
         ...
 
     def delete_document(self, ref: Ref, *, expected_version: int | None, now: datetime) -> DeletedDocument: ...

@@ -146,6 +146,7 @@ class JobAnswer(BaseModel):
     document_uuid: UUID | None
     chunks_created: int | None
     duplicate: bool
+    replaced: bool
     error: JobErrorAnswer | None
     attempts: int
     created_at: Time
@@ -178,6 +179,7 @@ class JobAnswer(BaseModel):
             document_uuid=job.document_uuid,
             chunks_created=job.chunks_created,
             duplicate=job.is_duplicate,
+            replaced=job.is_replacement,
             error=None if job.error is None else JobErrorAnswer.of(job.error),
             attempts=job.attempts,
             created_at=job.created_at,

@@ -106,6 +106,7 @@ class RevertBody(RequestBody):
 class DocumentChangeBody(RequestBody):
     title: Title | None = None
     metadata: Metadata | None = None
+    source_path: SourcePath | None = None
 
 
 class TagsBody(RequestBody):

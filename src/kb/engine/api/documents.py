@@ -18,7 +18,7 @@ from kb.engine.api.answers import (
 from kb.engine.api.bodies import CONFIRMATION_PHRASE, ClearBody, DocumentChangeBody
 from kb.engine.api.parameters import EngineDep, ExpectedVersion, Limit, Offset, PlainText, RefDep, etag
 from kb.engine.errors import ConfirmationRequired, NotFound
-from kb.engine.model import Direction, DocumentOrder, DocumentQuery
+from kb.engine.model import Direction, DocumentChange, DocumentOrder, DocumentQuery
 
 router = APIRouter(tags=["documents"])
 
@@ -33,6 +33,7 @@ FILE_ANSWERS: dict[int | str, dict[str, Any]] = {
 def list_documents(
     engine: EngineDep,
     source_path: PlainText | None = None,
+    source_folder: Annotated[PlainText | None, Query(min_length=1)] = None,
     tag: Annotated[list[PlainText] | None, Query(max_length=100)] = None,
     doc_type: PlainText | None = None,
     format: PlainText | None = None,
@@ -42,7 +43,7 @@ def list_documents(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> DocumentsAnswer:
-    query = DocumentQuery(source_path, tuple(tag or ()), doc_type, format, q, sort, order, limit, offset)
+    query = DocumentQuery(source_path, source_folder, tuple(tag or ()), doc_type, format, q, sort, order, limit, offset)
     return DocumentsAnswer.of(engine.store.list_documents(query), limit, offset)
 
 
@@ -66,7 +67,10 @@ def update_document(
     engine: EngineDep, ref: RefDep, expected: ExpectedVersion, body: DocumentChangeBody, response: Response
 ) -> DocumentAnswer:
     document = engine.store.update_document(
-        ref, title=body.title, metadata=body.metadata, expected_version=expected, now=engine.clock()
+        ref,
+        DocumentChange(body.title, body.metadata, body.source_path),
+        expected_version=expected,
+        now=engine.clock(),
     )
     response.headers["ETag"] = etag(document.version)
     return DocumentAnswer.of(document)

@@ -1,8 +1,6 @@
 """Routes of jobs: submit work, watch it, cancel it, try it again."""
 
 import json
-import re
-from pathlib import PureWindowsPath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request, Response
@@ -17,13 +15,12 @@ from kb.engine.api.parameters import EngineDep, Limit, Offset, RefDep
 from kb.engine.api.uploads import UploadForm, receive_form
 from kb.engine.errors import InvalidRequest
 from kb.engine.ingestion.extraction.detection import detect_format
-from kb.engine.model import FileSubmission, Job, JobStatus, NoteSubmission
+from kb.engine.model import FileSubmission, Job, JobStatus, NoteSubmission, filename_in
 from kb.engine.originals import IncomingFile, translated_errors
 from kb.engine.wiring import Engine
 
 router = APIRouter(tags=["jobs"])
 
-CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
 IdempotencyKey = Annotated[
     str | None,
     Header(
@@ -95,7 +92,7 @@ async def _submit_file(engine: Engine, request: Request, content_type: str, idem
 
 def _queue_file(engine: Engine, incoming: IncomingFile, form: UploadForm, idempotency_key: str | None) -> Job:
     fields = _parse_fields(form)
-    filename = _clean_filename(form.filename or "")
+    filename = filename_in(form.filename or "")
     if incoming.size_bytes == 0:
         raise InvalidRequest(f"The file {filename} is empty.")
     original = incoming.finish()
@@ -151,13 +148,6 @@ def _in_body(error: ValidationError) -> list[dict[str, Any]]:
         {"type": fault["type"], "loc": ("body", *fault["loc"]), "msg": fault["msg"]}
         for fault in error.errors(include_url=False, include_input=False)
     ]
-
-
-def _clean_filename(given: str) -> str:
-    """The last part of whatever path a client sent: a name for people, never a place on disk."""
-    name = CONTROL_CHARACTERS.sub("", PureWindowsPath(given).name).strip()
-    # A name of dots alone would be a place after all.
-    return name[-255:] if name.strip(".") else "unnamed"
 
 
 @router.get("/jobs")

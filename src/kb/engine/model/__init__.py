@@ -18,6 +18,7 @@ from kb.engine.model.documents import (
     DeletedDocument,
     Direction,
     Document,
+    DocumentChange,
     DocumentDetail,
     DocumentOrder,
     DocumentQuery,
@@ -62,6 +63,7 @@ from kb.engine.model.naming import (
     Ref,
     Vector,
     Vectors,
+    filename_in,
 )
 from kb.engine.model.searching import (
     EVERYWHERE,
@@ -91,6 +93,7 @@ __all__ = [
     "DeletedDocument",
     "Direction",
     "Document",
+    "DocumentChange",
     "DocumentDetail",
     "DocumentId",
     "DocumentOrder",
@@ -130,4 +133,5 @@ __all__ = [
     "Vector",
     "Vectors",
     "Work",
+    "filename_in",
 ]

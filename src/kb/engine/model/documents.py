@@ -1,12 +1,12 @@
 """Documents, their chunks, and what makes them searchable."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
-from kb.engine.model.naming import ChunkId, DocumentId, Metadata, Vector
+from kb.engine.model.naming import ChunkId, DocumentId, Metadata, Vector, filename_in
 
 OCR_FORCED = "ocr_forced"
 """Set in the metadata of a document whose every page was to be recognised, whatever text it brought."""
@@ -56,6 +56,15 @@ class Document:
     def processing_status(self) -> str:
         """Always the same: a document exists only once its job has committed it."""
         return "completed"
+
+    def moved_to(self, source_path: str) -> "Document":
+        """The document of a file that lies elsewhere now. A name and a title that came from the path follow it."""
+        filename, title = self.filename, self.title
+        if self.doc_type != "note" and filename == filename_in(self.source_path or filename):
+            filename = filename_in(source_path)
+        if title == self.filename and not self.title_is_given:
+            title = filename
+        return replace(self, source_path=source_path, filename=filename, title=title)
 
 
 @dataclass(frozen=True)
@@ -130,6 +139,15 @@ class NoteContent:
 
 
 @dataclass(frozen=True)
+class DocumentChange:
+    """New properties of a document. What is None stays as it is."""
+
+    title: str | None = None
+    metadata: Metadata | None = None
+    source_path: str | None = None
+
+
+@dataclass(frozen=True)
 class NoteRevision:
     """What a note said from one of its versions on, until the next revision."""
 
@@ -175,6 +193,8 @@ class DocumentQuery:
     """Which documents to list, and how. `direction=None` is what people expect of that order."""
 
     source_path: str | None = None
+    source_folder: str | None = None
+    """The folder in which, or below which, their source paths lie."""
     tags: tuple[str, ...] = ()
     doc_type: str | None = None
     format: str | None = None

@@ -102,6 +102,8 @@ class Job:
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+    is_replacement: bool
+    """Whether it gave new content to a document that was there before, and still is."""
 
 
 @dataclass(frozen=True)

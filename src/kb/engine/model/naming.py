@@ -1,7 +1,9 @@
 """How things are named, and what several of them share."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PureWindowsPath
 from typing import Any, Generic, NewType, TypeAlias, TypeVar
 from uuid import UUID
 
@@ -22,8 +24,17 @@ Metadata: TypeAlias = Mapping[str, Any]
 
 Row = TypeVar("Row")
 
+CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
+
 
 @dataclass(frozen=True)
 class Page(Generic[Row]):
     rows: list[Row]
     total: int
+
+
+def filename_in(path: str) -> str:
+    """The last part of whatever path a client sent: a name for people, never a place on disk."""
+    name = CONTROL_CHARACTERS.sub("", PureWindowsPath(path).name).strip()
+    # A name of dots alone would be a place after all.
+    return name[-255:] if name.strip(".") else "unnamed"

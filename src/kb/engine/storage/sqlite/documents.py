@@ -7,7 +7,7 @@ from datetime import datetime
 
 import apsw
 
-from kb.engine.errors import NotANote
+from kb.engine.errors import Conflict, NotANote
 from kb.engine.model import (
     OCR_FORCED,
     TOLD_OF_READING,
@@ -16,6 +16,7 @@ from kb.engine.model import (
     DeletedDocument,
     Direction,
     Document,
+    DocumentChange,
     DocumentDetail,
     DocumentId,
     DocumentOrder,
@@ -128,29 +129,32 @@ class DocumentRows:
     def update_document(
         self,
         ref: Ref,
+        change: DocumentChange,
         *,
-        title: str | None,
-        metadata: Metadata | None,
         expected_version: int | None,
         now: datetime,
     ) -> Document:
         with self._database.write() as db:
             document = load_unchanged_document(db, ref, expected_version)
-            new_title = document.title if title is None else title
-            new_metadata = document.metadata if metadata is None else _keep_wish(document.metadata, metadata)
+            new = _apply(change, document)
             # Compared as JSON: Python takes 1, 1.0 and true for equal.
-            is_same_metadata = to_json(new_metadata, sort_keys=True) == to_json(document.metadata, sort_keys=True)
-            if new_title == document.title and is_same_metadata:
+            is_same_metadata = to_json(new.metadata, sort_keys=True) == to_json(document.metadata, sort_keys=True)
+            if is_same_metadata and new == replace(document, metadata=new.metadata):
                 return document
-            is_new_revision = new_title != document.title and document.doc_type == "note"
+            if new.source_path != document.source_path:
+                _require_free_path(db, new)
+            is_new_revision = new.title != document.title and document.doc_type == "note"
             if is_new_revision:
                 end_revision(db, document.id)
-            if new_title != document.title:
+            if new.title != document.title:
                 db.execute(
-                    "UPDATE documents SET title = ?, search_title = ?, title_is_given = 1 WHERE id = ?",
-                    (new_title, spaced_or_none(new_title), document.id),
+                    "UPDATE documents SET title = ?, search_title = ?, title_is_given = ? WHERE id = ?",
+                    (new.title, spaced_or_none(new.title), new.title_is_given, document.id),
                 )
-            db.execute("UPDATE documents SET metadata = ? WHERE id = ?", (to_json(new_metadata), document.id))
+            db.execute(
+                "UPDATE documents SET metadata = ?, source_path = ?, filename = ? WHERE id = ?",
+                (to_json(new.metadata), new.source_path, new.filename, document.id),
+            )
             changed = record_change(db, Action.PROPERTIES_CHANGED, document.id, now)
             if is_new_revision:
                 begin_revision(db, changed, now)
@@ -216,11 +220,38 @@ def _load_detail(
 
 def _listing_condition(query: DocumentQuery) -> tuple[str, list[object]]:
     condition, values = condition_on_properties(query)
+    if query.source_folder is not None:
+        condition += " AND source_path >= ? AND source_path < ?"
+        values += _paths_below(query.source_folder)
     if query.words is not None:
         # instr() rather than LIKE: nothing in the words is a wildcard.
         condition += " AND instr(fold(title || char(10) || filename || char(10) || COALESCE(source_path, '')), fold(?))"
         values.append(query.words)
     return condition, values
+
+
+def _paths_below(folder: str) -> tuple[str, str]:
+    """The first path that can lie in the folder, and the first after all of them: an index finds what is between."""
+    separator = "\\" if "\\" in folder and "/" not in folder else "/"
+    beginning = folder.rstrip(separator)
+    return beginning + separator, beginning + chr(ord(separator) + 1)
+
+
+def _apply(change: DocumentChange, document: Document) -> Document:
+    new = document if change.source_path is None else document.moved_to(change.source_path)
+    if change.title not in (None, new.title):
+        new = replace(new, title=change.title, title_is_given=True)
+    if change.metadata is not None:
+        new = replace(new, metadata=_keep_wish(document.metadata, change.metadata))
+    return new
+
+
+def _require_free_path(db: apsw.Connection, document: Document) -> None:
+    """A source path names one document."""
+    told = (document.source_path, document.id)
+    other = db.execute("SELECT id FROM documents WHERE source_path = ? AND id != ? LIMIT 1", told).get
+    if other is not None:
+        raise Conflict(f"Document {other} already has that source path. Delete it first, or give it another.")
 
 
 def _keep_wish(old: Metadata, new: Metadata) -> Metadata:

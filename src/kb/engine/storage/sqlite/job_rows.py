@@ -26,9 +26,15 @@ from kb.engine.storage.sqlite.rows import damage_told, to_datetime, to_json
 
 # The name of a note comes from its text, so it is the document's to keep, and gone when that is.
 JOB_FILENAME = "COALESCE((SELECT d.filename FROM documents AS d WHERE d.id = jobs.document_id), jobs.filename)"
+# A document is as old as the job that added it.
+JOB_REPLACED = (
+    "NOT is_duplicate AND EXISTS "
+    "(SELECT 1 FROM documents AS d WHERE d.id = jobs.document_id AND d.created_at < jobs.finished_at)"
+)
 JOB_COLUMNS = (
     f"id, uuid, kind, status, step, completed_steps, total_steps, message, {JOB_FILENAME}, document_id, document_uuid, "
-    "chunks_created, is_duplicate, error_code, error_message, attempts, created_at, started_at, finished_at"
+    "chunks_created, is_duplicate, error_code, error_message, attempts, created_at, started_at, finished_at, "
+    f"{JOB_REPLACED}"
 )
 
 KIND_OF_WORK: dict[type[Work], str] = {
@@ -85,4 +91,5 @@ def to_job(row: Sequence[Any]) -> Job:
         created_at=datetime.fromisoformat(row[16]),
         started_at=to_datetime(row[17]),
         finished_at=to_datetime(row[18]),
+        is_replacement=bool(row[19]),
     )
