@@ -81,7 +81,7 @@ def test_e25_a_file_at_the_new_path_replaces_the_moved_document(store: Store) ->
         ("/home/me/notes/a.md", set()),
         ("/home/me/%", set()),
         ("C:\\notes", {"C:\\notes\\c.md"}),
-        ("C:\\", {"C:\\notes\\c.md"}),
+        ("C:\\", {"C:\\notes\\c.md", "C:\\notesc.md"}),
     ],
 )
 def test_e10_the_documents_of_a_folder_are_those_below_it(store: Store, place: str, expected: set[str]) -> None:
