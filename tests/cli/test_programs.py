@@ -1,7 +1,6 @@
 import json
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 from tests.cli.conftest import Kb
@@ -17,15 +16,6 @@ def run_kb(folder: Path, *arguments: str, **settings: str) -> subprocess.Complet
         check=False,
         timeout=60,
     )
-
-
-def test_help_needs_none_of_the_slow_imports() -> None:
-    slow = {"httpx", "rich", "pydantic", "asyncio", "fastapi", "numpy"}
-    code = "import sys, kb.cli.main; print(*{name.partition('.')[0] for name in sys.modules})"
-
-    loaded = subprocess.check_output([sys.executable, "-c", code], env=own_environment(Path()), text=True)
-
-    assert not slow & set(loaded.split())
 
 
 def test_in_a_pipe_stdout_is_the_answer_and_nothing_else(kb: Kb, running_engine: EngineProgram) -> None:

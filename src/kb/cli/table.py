@@ -19,7 +19,7 @@ class Entry:
 
 SECTIONS: dict[str, tuple[Entry, ...]] = {
     "Run": (
-        Entry("up", "programs:up", "Start everything for one person on one machine: engine and MCP server."),
+        Entry("up", "programs:up", "Start engine and MCP server, for one person on one machine."),
         Entry("engine", "programs:engine", "Start the engine alone: the HTTP API with its worker."),
         Entry("mcp", "programs:mcp", "Start the MCP server alone, for an engine that runs elsewhere."),
         Entry("worker", "programs:worker", "Start one more worker on the engine's data directory."),
@@ -38,9 +38,9 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("eval", "evaluating:evaluate", "Measure how well search answers your own questions."),
     ),
     "Change": (
-        Entry("edit", "notes:edit", "Edit a note in your editor."),
+        Entry("edit", "editing:edit", "Edit a note in your editor."),
         Entry("updatenote", "notes:updatenote", "Put a new text in the place of a note's old one."),
-        Entry("history", "notes:history", "Show what a note said before, or bring it back."),
+        Entry("history", "history:history", "Show what a note said before, or bring it back."),
         Entry("tag", "tags:tag", "Add and remove tags of a document.", takes_dashed_words=True),
         Entry("delete", "documents:delete", "Delete documents for good, with their stored files."),
         Entry("clear", "documents:clear", "Delete everything."),
@@ -56,9 +56,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("reindex", "doctor:reindex", "Make anew all that searches use, from the originals and notes."),
         Entry("backup", "backups:backup", "Copy everything into a new folder and check the copy."),
         Entry("restore", "backups:restore", "Put a backup in the place of everything that is there."),
-        Entry(
-            "export", "bundles:export_bundle", "Write all documents, with files, vectors and history, into one bundle."
-        ),
+        Entry("export", "bundles:export_bundle", "Write everything into one bundle: files, vectors and history."),
         Entry("import", "bundles:import_bundle", "Add the documents of a bundle that `kb export` has written."),
     ),
     "Set up": (
