@@ -81,7 +81,7 @@ def test_e21_a_place_that_cannot_be_written_is_told_plainly(kb: Kb, tmp_path: Pa
     result = kb("export", str(tmp_path / "nowhere" / "base.tar"))
 
     assert result.exit_code == 1
-    assert "cannot be read or written" in result.stderr
+    assert "cannot be written: No such file" in result.stderr
 
 
 def test_e21_a_wrong_bundle_is_told_even_if_most_of_it_is_still_to_be_sent(kb: Kb, tmp_path: Path) -> None:

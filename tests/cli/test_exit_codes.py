@@ -95,7 +95,7 @@ def test_c3_an_id_that_nothing_has_is_exit_code_3(kb: Kb, folder: Path, name: st
     assert NO_SUCH_ID in stderr
 
 
-@pytest.mark.parametrize("arguments", [["delete", "1"], ["clear"], ["cancel", "--all"]])
+@pytest.mark.parametrize("arguments", [["delete", "1"], ["clear"]])
 def test_c5_what_cannot_be_undone_is_refused_where_nobody_can_be_asked(kb: Kb, arguments: list[str]) -> None:
     result = kb(*arguments)
 

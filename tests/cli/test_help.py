@@ -1,6 +1,7 @@
 """What the list of commands, their help and the shell's first impression of `kb` promise."""
 
 import inspect
+import re
 import shlex
 import subprocess
 import sys
@@ -57,11 +58,11 @@ def test_help_shows_examples_before_all_else(name: str) -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_every_example_is_one_that_kb_understands(example: str) -> None:
-    for part in example.split(" | "):
-        words = shlex.split(part.split(" > ")[0])
+    for part in re.split(r" (?:\||&&) ", example):
+        words = shlex.split(re.split(" [<>] ", part)[0])
         if "kb" not in words:
             continue
-        name, *arguments = words[words.index("kb") + 1 :]
+        name, *arguments = words[words.index("kb") + 1 :] + (["1"] if "xargs" in words else [])
         command = load_command(ENTRIES[ALIASES.get(name, name)])
 
         while hasattr(command, "commands"):

@@ -19,8 +19,8 @@ from tests.engine_program import EngineProgram
 
 from kb.client import EngineClient, FileChanged, Json, NamedFile
 from kb.client.sending import PIECE_BYTES, Form, build_form
-from kb.engine.api.jobs import CONTROL_CHARACTERS
 from kb.engine.api.uploads import UploadForm, receive_form
+from kb.engine.model.naming import CONTROL_CHARACTERS
 from kb.engine.originals import Originals
 
 Answer = TypeVar("Answer")

@@ -12,3 +12,5 @@ class Exit(IntEnum):
     NOT_AUTHORISED = 5
     UNREACHABLE = 6
     JOB_FAILED = 7
+    INTERRUPTED = 130
+    """As the shell tells of a program that a signal has ended: 128 and the number of SIGINT."""

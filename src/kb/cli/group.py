@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Iterable
 from importlib import import_module
+from itertools import takewhile
 from typing import Any
 
 import typer
@@ -36,6 +37,23 @@ class Command(TyperCommand):
             with formatter.indentation():
                 formatter.write_text(paragraph)
         self.format_options(ctx, formatter)
+
+
+class CommandOnWords(Command):
+    """Takes `-word` for a word. `--word` is an option and has to be one that there is, unless it stands after `--`."""
+
+    ignore_unknown_options = True
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        # The help has one name here: were it `-h` as well, the word `-hat` would ask for it.
+        ctx.help_option_names = ["--help"]
+        named = list(takewhile(lambda arg: arg != "--", args))
+        known = {name for parameter in self.get_params(ctx) for name in parameter.opts}
+        for name in (arg.partition("=")[0] for arg in named):
+            if name.startswith("--") and name not in known:
+                ctx.fail(f"No such option: {name}. To have it taken for a word, put -- before it.")
+        asked = ["--help" if arg == "-h" else arg for arg in named]
+        return super().parse_args(ctx, [*asked, *args[len(named) :]])
 
 
 class CommandsOnDemand(TyperGroup):
@@ -78,8 +96,8 @@ def load_command(entry: Entry) -> Any:
         group = get_group(found)
         group.name = entry.name
         return group
-    settings = {"ignore_unknown_options": True} if entry.takes_dashed_words else None
-    info = CommandInfo(name=entry.name, cls=Command, callback=found, context_settings=settings)
+    kind = CommandOnWords if entry.takes_dashed_words else Command
+    info = CommandInfo(name=entry.name, cls=kind, callback=found)
     return get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode=None)
 
 

@@ -4,6 +4,7 @@ Commands are loaded when they are called (`table`, `group`), and import what the
 `kb --help` and the shell's completion then answer at once. Words for people are in `render`, exit codes in `exits`.
 """
 
+import os
 import sys
 from io import TextIOWrapper
 from typing import Annotated
@@ -48,7 +49,18 @@ def main() -> None:
             stream.reconfigure(encoding="utf-8", errors="replace")
     if any("\udc80" <= character <= "\udcff" for character in "".join(sys.argv)):
         sys.exit("kb: an argument is not UTF-8 text.")
-    app(prog_name="kb")
+    try:
+        app(prog_name="kb")
+    finally:
+        _say_the_rest()
+
+
+def _say_the_rest() -> None:
+    """Python does so at its end, and complains if nobody listens any more: `kb list | head -1`."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

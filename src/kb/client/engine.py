@@ -12,13 +12,11 @@ from urllib.parse import quote
 import httpx
 
 from kb.client.errors import EngineTooOld, NotAnEngine
-from kb.client.sending import PIECE_BYTES, NamedFile, build_form, read_pieces
+from kb.client.sending import PIECE_BYTES, Form, NamedFile, OnBytes, build_form, read_pieces
 from kb.version import MIN_ENGINE_VERSION, VERSION
 
 Json: TypeAlias = dict[str, Any]  # Any: the engine's JSON, whose shapes its reference page tells
 Id: TypeAlias = int | str
-OnBytes: TypeAlias = Callable[[int], None]
-"""Takes how many more bytes are done."""
 
 CONNECT_WITHIN_SECONDS = 5.0
 # The slowest answer is a note of a million characters, rewritten and embedded while its author waits.
@@ -100,6 +98,7 @@ class EngineClient:
         metadata: Mapping[str, Any] | None = None,
         force_ocr: bool = False,
         idempotency_key: str | None = None,
+        on_progress: OnBytes | None = None,
     ) -> Json:
         """Send a file by its path, or what has no path as a file name with bytes or an open binary file.
 
@@ -112,13 +111,12 @@ class EngineClient:
         form = [*fields, *(("tags", tag) for tag in tags)]
         headers = _given(**{"Idempotency-Key": idempotency_key})
         if isinstance(file, tuple):
-            return await self._send_file(file, form, headers)
+            return await self._send_form(await build_form(form, file, on_progress), headers)
         # Without a buffer, whose lock a read that hangs would hold: closing it would then hang as well.
         with await asyncio.to_thread(Path(file).open, "rb", buffering=0) as opened:
-            return await self._send_file((Path(file).name, opened), form, headers)
+            return await self._send_form(await build_form(form, (Path(file).name, opened), on_progress), headers)
 
-    async def _send_file(self, file: NamedFile, fields: list[tuple[str, str]], headers: Mapping[str, str]) -> Json:
-        form = await build_form(fields, file)
+    async def _send_form(self, form: Form, headers: Mapping[str, str]) -> Json:
         return await self._call("POST", "/jobs", content=form.content, headers={**headers, **form.headers})
 
     async def list_jobs(
@@ -218,6 +216,12 @@ class EngineClient:
         """The original as it was uploaded; of a note its text."""
         return (await self._send("GET", f"/api/v1/documents/{_quote(document_id)}/file")).content
 
+    async def download_document_file(
+        self, document_id: Id, destination: BinaryIO, *, on_progress: OnBytes | None = None
+    ) -> None:
+        """As `get_document_file`, but into `destination` as it arrives: memory stays flat."""
+        await self._download(f"/documents/{_quote(document_id)}/file", destination, on_progress)
+
     async def delete_document(self, document_id: Id, *, expected_version: int | None = None) -> Json:
         return await self._change("DELETE", f"/documents/{_quote(document_id)}", expected_version)
 
@@ -278,16 +282,7 @@ class EngineClient:
 
     async def export_bundle(self, destination: BinaryIO, *, on_progress: OnBytes | None = None) -> None:
         """Write all documents into `destination` as they arrive. What was written when it raises is not a bundle."""
-        async with self._turn, self._http.stream("GET", "/api/v1/export") as response:
-            if response.is_error:
-                await response.aread()
-            response.raise_for_status()
-            if response.headers.get("Content-Type") != BUNDLE_TYPE:
-                raise NotAnEngine(str(self._http.base_url))
-            async for piece in response.aiter_bytes(PIECE_BYTES):
-                await asyncio.to_thread(destination.write, piece)
-                if on_progress is not None:
-                    on_progress(len(piece))
+        await self._download("/export", destination, on_progress, BUNDLE_TYPE)
 
     async def import_bundle(self, source: BinaryIO, *, on_progress: OnBytes | None = None) -> Json:
         """Add the documents of a bundle, read from `source` as it is sent."""
@@ -354,6 +349,20 @@ class EngineClient:
         if not isinstance(answer, dict):
             raise NotAnEngine(str(self._http.base_url))
         return answer
+
+    async def _download(
+        self, path: str, destination: BinaryIO, on_progress: OnBytes | None, media_type: str | None = None
+    ) -> None:
+        async with self._turn, self._http.stream("GET", f"/api/v1{path}") as response:
+            if response.is_error:
+                await response.aread()
+            response.raise_for_status()
+            if media_type and response.headers.get("Content-Type") != media_type:
+                raise NotAnEngine(str(self._http.base_url))
+            async for piece in response.aiter_bytes(PIECE_BYTES):
+                await asyncio.to_thread(destination.write, piece)
+                if on_progress is not None:
+                    on_progress(len(piece))
 
     async def _send(self, method: str, path: str, **request: Any) -> httpx.Response:
         async with self._turn:

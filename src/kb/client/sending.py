@@ -21,6 +21,8 @@ from kb.client.errors import FileChanged
 
 Result = TypeVar("Result")
 NamedFile: TypeAlias = tuple[str, bytes | BinaryIO]
+OnBytes: TypeAlias = Callable[[int], None]
+"""Takes how many more bytes are done."""
 
 PIECE_BYTES = 256 * 1024
 READ_WITHIN_SECONDS = 30.0
@@ -36,8 +38,8 @@ class Form:
     content: AsyncIterator[bytes]
 
 
-async def build_form(fields: Iterable[tuple[str, str]], file: NamedFile) -> Form:
-    """The fields and then the file, from its beginning on.
+async def build_form(fields: Iterable[tuple[str, str]], file: NamedFile, on_progress: OnBytes | None = None) -> Form:
+    """The fields and then the file, from its beginning on; `on_progress` is told of the file's bytes alone.
 
     What is sent is as long as the file is now, even if it grows meanwhile. If it shrinks, `content` raises
     `FileChanged`.
@@ -55,6 +57,8 @@ async def build_form(fields: Iterable[tuple[str, str]], file: NamedFile) -> Form
         yield head
         async for piece in _read(content, size):
             yield piece
+            if on_progress is not None:
+                on_progress(len(piece))
         yield tail
 
     return Form(headers, send())

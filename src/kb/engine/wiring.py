@@ -4,7 +4,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from kb.engine.embedding import (
     open_embedder,
     read_model,
 )
+from kb.engine.errors import Unavailable
 from kb.engine.ingestion.pipeline import Pipeline
 from kb.engine.locks import be_only_engine, be_worker
 from kb.engine.originals import Originals
@@ -70,6 +71,39 @@ def fetch_model(cache_dir: Path, source: Path | None) -> Path:
     folder = fetch_bundled_model(cache_dir, source)
     open_embedder(folder, cache_dir / "graphs", threads=1)
     return folder
+
+
+@dataclass(frozen=True)
+class ModelOnDisk:
+    name: str
+    folder: str
+    size_bytes: int
+    used: bool
+    """Whether it is the one that was asked for."""
+    ready: bool
+    dimension: int | None
+    problem: str | None
+    """Why it cannot be used, and what to do."""
+
+    def to_json(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def list_models(cache_dir: Path, chosen: Path | None) -> list[ModelOnDisk]:
+    """Those in the cache and the chosen one (`None` means the bundled one), whether it is there or not."""
+    used = chosen or bundled_model_folder(cache_dir)
+    cached = (cache_dir / "models").glob("[!.]*/")
+    return [_look_at_model(folder, used=folder == used) for folder in sorted({used, *cached})]
+
+
+def _look_at_model(folder: Path, *, used: bool) -> ModelOnDisk:
+    dimension, problem = None, None
+    try:
+        dimension = read_model(folder).dimension
+    except Unavailable as error:
+        problem = str(error)
+    size_bytes = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    return ModelOnDisk(folder.name, str(folder), size_bytes, used, problem is None, dimension, problem)
 
 
 @contextmanager

@@ -9,13 +9,16 @@ This package is the only reader of the environment. The reference page is made f
     programs    the options
     options     the kinds of values they have
     reading     where the values come from
+    explaining  what each option is now, and who says so
     folders     where things are kept by default
+    editor      the user's own, which other programs use too
 """
 
 import os
 from collections.abc import Mapping
 
-from kb.settings.folders import cache_dir, config_dir, default_data_dir, model_folder
+from kb.settings.editor import editor_command
+from kb.settings.folders import cache_dir, config_dir, config_home, default_data_dir, model_folder
 from kb.settings.programs import (
     LOOPBACK_NAMES,
     ClientSettings,
@@ -38,8 +41,10 @@ __all__ = [
     "SettingsError",
     "cache_dir",
     "config_dir",
+    "config_home",
     "default_data_dir",
     "describe_options",
+    "editor_command",
     "is_loopback",
     "load_client_settings",
     "load_engine_settings",

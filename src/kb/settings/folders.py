@@ -16,6 +16,11 @@ def config_dir(environ: Mapping[str, str] = os.environ, platform: str = sys.plat
     return _own_folder(environ, *_CONFIG_HOMES.get(platform, ("XDG_CONFIG_HOME", ".config")))
 
 
+def config_home(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
+    """Where other programs with a window keep their configuration; on a Mac they look at no variable."""
+    return Path.home() / _MAC_SUPPORT if platform == "darwin" else config_dir(environ, platform).parent
+
+
 def default_data_dir(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
     return _own_folder(environ, *_DATA_HOMES.get(platform, ("XDG_DATA_HOME", ".local/share")))
 

@@ -37,9 +37,9 @@ def describe_options() -> list[OptionDescription]:
 
 
 def _describe(name: str, owner: type[ProgramSettings]) -> OptionDescription:
-    field, option = owner.model_fields[name], _option_of(owner, name)
+    field, option = owner.model_fields[name], option_of(owner, name)
     return OptionDescription(
-        variable=_variable_of(name),
+        variable=variable_of(name),
         default=option.default or _render_default(field.default),
         allowed=option.allowed,
         meaning=field.description or "",
@@ -56,11 +56,11 @@ def warnings(environ: Mapping[str, str] = os.environ, config_folder: Path | None
     """A sentence for each name in the environment and in `kb.toml` that no program knows."""
     path = (config_folder or config_dir(environ)) / CONFIG_FILE
     names = list(_known_names())
-    variables = [_variable_of(name) for name in names]
+    variables = [variable_of(name) for name in names]
     given = [name for name in environ if name.startswith(_PREFIX)]
     return [
         *(_complain(name, variables) for name in sorted(given) if name not in variables),
-        *(f"{path}: {_complain(name, names)}" for name in _read_config(path) if name not in names),
+        *(f"{path}: {_complain(name, names)}" for name in read_config(path) if name not in names),
     ]
 
 
@@ -73,7 +73,7 @@ def _complain(name: str, known: list[str]) -> str:
 def _known_names() -> Iterator[str]:
     for program in PROGRAMS:
         yield from program.model_fields
-        yield from (f"{name}_file" for name in _secrets_of(program))
+        yield from (f"{name}_file" for name in secrets_of(program))
 
 
 @dataclass(frozen=True)
@@ -88,17 +88,12 @@ def read_settings(
     program: type[Program], flags: Mapping[str, object], environ: Mapping[str, str], config_folder: Path
 ) -> Program:
     path = config_folder / CONFIG_FILE
-    from_file = {name: _Given(value, f"`{name}` in {path}") for name, value in _read_config(path).items()}
-    # An empty variable counts as not set: that is how compose files pass on what they were not given.
-    from_environment = {
-        variable.removeprefix(_PREFIX).lower(): _Given(value, variable)
-        for variable, value in environ.items()
-        if variable.startswith(_PREFIX) and value.strip()
-    }
+    from_file = {name: _Given(value, f"`{name}` in {path}") for name, value in read_config(path).items()}
+    from_environment = {name: _Given(value, variable_of(name)) for name, value in named_variables(environ).items()}
     from_flags = {name: _Given(value, _flag_of(name, program)) for name, value in flags.items() if value is not None}
     given = {"data_dir": _Given(default_data_dir(environ), "data_dir")}
     for source in (from_file, from_environment, from_flags):
-        given |= _with_secrets_read(source, _secrets_of(program))
+        given |= _with_secrets_read(source, secrets_of(program))
     try:
         return program.model_validate({name: one.value for name, one in given.items()})
     except ValidationError as exc:
@@ -106,7 +101,16 @@ def read_settings(
         raise SettingsError(_explain(exc, program, given)) from None
 
 
-def _read_config(path: Path) -> dict[str, object]:
+def named_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables of kb by the names of their options.
+
+    An empty one counts as not set: that is how compose files pass on what they were not given.
+    """
+    given = {name.removeprefix(_PREFIX): value for name, value in environ.items() if name.startswith(_PREFIX)}
+    return {name.lower(): value for name, value in given.items() if value.strip()}
+
+
+def read_config(path: Path) -> dict[str, object]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -125,21 +129,21 @@ def _with_secrets_read(source: dict[str, _Given], secrets: list[str]) -> dict[st
             continue
         if secret in read:
             raise SettingsError(f"Both {read[secret].name} and {file.name} are set. Set one of them.")
-        read[secret] = _Given(_read_secret(file), file.name)
+        read[secret] = _Given(read_secret(file.value, file.name), file.name)
     return read
 
 
-def _read_secret(file: _Given) -> str:
-    path = Path(str(file.value).strip()).expanduser()
+def read_secret(file: object, named_by: str) -> str:
+    path = Path(str(file).strip()).expanduser()
     try:
         secret = path.read_text(encoding="utf-8").strip()
     except OSError as exc:
-        raise SettingsError(f"{file.name} names {path}, which cannot be read: {exc.strerror}.") from exc
+        raise SettingsError(f"{named_by} names {path}, which cannot be read: {exc.strerror}.") from exc
     except UnicodeDecodeError:
         # Its message and its cause would quote the secret.
-        raise SettingsError(f"{file.name} names {path}, which is not text.") from None
+        raise SettingsError(f"{named_by} names {path}, which is not text.") from None
     if not secret:
-        raise SettingsError(f"{file.name} names {path}, which is empty. Write the key into it.")
+        raise SettingsError(f"{named_by} names {path}, which is empty. Write the key into it.")
     return secret
 
 
@@ -150,8 +154,8 @@ def _explain(error: ValidationError, program: type[ProgramSettings], given: Mapp
             sentences.append(str(detail["ctx"]["error"]))
             continue
         name = str(detail["loc"][0])
-        allowed = _option_of(program, name).allowed
-        if name in _secrets_of(program):
+        allowed = option_of(program, name).allowed
+        if name in secrets_of(program):
             sentences.append(f"The value of {given[name].name} cannot be used; allowed: {allowed}.")
         else:
             shown = re.sub(r"//[^/]*@", "//***@", str(given[name].value))
@@ -159,15 +163,15 @@ def _explain(error: ValidationError, program: type[ProgramSettings], given: Mapp
     return "\n".join(sentences)
 
 
-def _option_of(program: type[ProgramSettings], name: str) -> Option:
+def option_of(program: type[ProgramSettings], name: str) -> Option:
     return next(item for item in program.model_fields[name].metadata if isinstance(item, Option))
 
 
-def _secrets_of(program: type[ProgramSettings]) -> list[str]:
+def secrets_of(program: type[ProgramSettings]) -> list[str]:
     return [name for name, field in program.model_fields.items() if field.annotation is SecretStr]
 
 
-def _variable_of(name: str) -> str:
+def variable_of(name: str) -> str:
     return _PREFIX + name.upper()
 
 

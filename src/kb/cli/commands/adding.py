@@ -1,4 +1,4 @@
-"""Commands that add: `add` for files, `addnote` for text."""
+"""`kb add`: files, and all that is in folders."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,11 +8,13 @@ from kb.cli.exits import Exit
 from kb.cli.options import AsJson, EngineUrl, NoWait, Tag, Tags, Title, join_tags
 
 if TYPE_CHECKING:
-    pass
+    from kb.cli.sources import Selection
 
 
 def add(
-    paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Files, folders, or `-` for standard input.")],
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH", help="Files, folders, patterns, or `-` for standard input.")
+    ],
     *,
     title: Title = None,
     tags: Tags = None,
@@ -21,34 +23,60 @@ def add(
     ocr: Annotated[
         bool, typer.Option("--ocr", help="Recognise the text of every page, also where a PDF brings its own.")
     ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be sent, and what skipped.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List each file that is skipped.")] = False,
     no_wait: NoWait = False,
     as_json: AsJson = False,
     engine_url: EngineUrl = None,
 ) -> None:
-    """Add files, and of folders every file that kb can read.
+    """Add files, folders, or standard input.
 
-    A file that has changed since it was added takes the place of what it was.
+    $ kb add report.pdf
+    $ kb add ~/Documents/papers --tag papers
+    $ kb add 'docs/**/*.md' README.md --dry-run
+    $ man tar | kb add - --name tar-manual.txt
+
+    Of a folder every file is added that kb can read, but what is hidden, empty or ignored. A file that has changed
+    since it was added takes the place of what it was; one that has not is left as it is.
+
+    Ctrl-C stops the sending; what the engine has accepted by then it finishes.
     """
     from kb.cli.calling import call_engine
-    from kb.cli.render.adding import NO_FILES, ONE_TITLE_FOR_MANY, no_such_file
+    from kb.cli.render.adding import NO_FILES, show_plan
     from kb.cli.render.terminal import complain
-    from kb.cli.sources import find_sources
-    from kb.cli.submitting import report, submit_files
+    from kb.cli.reporting import Report, add_files
+    from kb.cli.submitting import Wishes
 
-    try:
-        sources = [source for path in paths for source in find_sources(path, name)]
-    except FileNotFoundError as error:
-        complain(no_such_file(error))
-        raise typer.Exit(Exit.NOT_FOUND) from None
-    if not sources:
+    selection = _select(paths, name, title)
+    report = Report(len(selection.sources), selection.skipped, as_json=as_json, is_verbose=verbose)
+    if dry_run:
+        show_plan([(source.label, source.size_bytes) for source in selection.sources])
+        report.tell_skipped()
+        return
+    if not selection.sources:
+        report.tell_skipped()
         complain(NO_FILES)
         raise typer.Exit(Exit.NOT_FOUND)
-    if title is not None and len(sources) > 1:
+    wishes = Wishes(title, join_tags(tags, tag), ocr, not no_wait)
+    try:
+        call_engine(engine_url, lambda engine: add_files(engine, selection.sources, wishes, report))
+    finally:
+        # Also if it was stopped, or the engine is gone: then it tells how far it came.
+        code = report.conclude()
+    raise typer.Exit(code)
+
+
+def _select(paths: list[str], stdin_name: str, title: str | None) -> "Selection":
+    from kb.cli.render.adding import ONE_TITLE_FOR_MANY, no_such_files
+    from kb.cli.render.terminal import complain
+    from kb.cli.sources import PathsMissing, select_sources
+
+    try:
+        selection = select_sources(paths, stdin_name)
+    except PathsMissing as error:
+        complain(no_such_files(error.paths))
+        raise typer.Exit(Exit.NOT_FOUND) from None
+    if title is not None and len(selection.sources) > 1:
         complain(ONE_TITLE_FOR_MANY)
         raise typer.Exit(Exit.USAGE)
-    wanted = join_tags(tags, tag)
-    submissions = call_engine(
-        engine_url,
-        lambda engine: submit_files(engine, sources, title=title, tags=wanted, force_ocr=ocr, wait=not no_wait),
-    )
-    raise typer.Exit(report(submissions, as_json=as_json))
+    return selection

@@ -1,6 +1,5 @@
 """Commands on the data directory itself: `backup`, `restore`."""
 
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import Annotated
 import typer
 
 from kb.cli.commands.programs import DataDir, ending_plainly
+from kb.cli.confirming import require_consent
 from kb.cli.exits import Exit
 
 ManifestAsJson = Annotated[bool, typer.Option("--json", help="Print the backup's manifest as JSON, in one line.")]
@@ -75,20 +75,16 @@ def restore(
         show_restored,
     )
     from kb.cli.render.progress import progress_of_copying
-    from kb.cli.render.terminal import complain, print_json
+    from kb.cli.render.terminal import print_json
 
     with ending_plainly(), _refusing_plainly():
         from kb.engine.backup import has_base_file, read_manifest
         from kb.engine.backup import restore as restore_base
 
         manifest, folder = read_manifest(source), _find_data_dir(data_dir)
-        if has_base_file(folder) and not yes:
-            if not sys.stdin.isatty():
-                complain(NOBODY_TO_ASK_BEFORE_RESTORING)
-                raise typer.Exit(Exit.REFUSED)
-            if not typer.confirm(question_before_restoring(folder, manifest.to_json()), err=True):
-                complain(NOTHING_RESTORED)
-                raise typer.Exit(Exit.REFUSED)
+        if has_base_file(folder):
+            question = question_before_restoring(folder, manifest.to_json())
+            require_consent(question, yes=yes, refusal=NOTHING_RESTORED, nobody_to_ask=NOBODY_TO_ASK_BEFORE_RESTORING)
         began = time.monotonic()
         with progress_of_copying() as on_progress:
             restore_base(source, folder, now=datetime.now(UTC), on_progress=on_progress)
@@ -107,7 +103,7 @@ def _find_data_dir(given: Path | None) -> Path:
 @contextmanager
 def _refusing_plainly() -> Iterator[None]:
     """These work without an engine that would say so: what is missing is exit code 3, what is refused 4."""
-    from kb.cli.render.problems import STOPPED
+    from kb.cli.render.backups import STOPPED
     from kb.cli.render.terminal import complain
     from kb.engine.errors import Conflict, NotFound
 

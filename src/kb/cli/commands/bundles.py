@@ -11,6 +11,7 @@ import typer
 
 from kb.cli.exits import Exit
 from kb.cli.options import AsJson, EngineUrl
+from kb.cli.saving import open_destination
 
 if TYPE_CHECKING:
     from kb.client import EngineClient, Json
@@ -24,13 +25,13 @@ def export_bundle(
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
     engine_url: EngineUrl = None,
 ) -> None:
-    """Write all documents, with files, vectors and history, into one bundle.
+    """Write everything into one bundle: files, vectors and history.
 
     $ kb export everything.tar
     $ kb export - | kb import - --engine-url http://other:8000
     """
     from kb.cli.calling import call_engine
-    from kb.cli.render.bundles import show_exported
+    from kb.cli.render.bundles import NOT_FOR_TERMINALS, show_exported
     from kb.cli.render.progress import progress_of_bytes
 
     written = 0
@@ -44,7 +45,10 @@ def export_bundle(
         with _on_its_way():
             await engine.export_bundle(destination, on_progress=count)
 
-    with _open_destination(file, force=force) as destination, progress_of_bytes(file, None) as show:
+    with (
+        open_destination(file, force=force, not_for_terminals=NOT_FOR_TERMINALS) as destination,
+        progress_of_bytes(file, None) as show,
+    ):
         call_engine(engine_url, export)
     show_exported(written, None if file == STDIO else file)
 
@@ -77,33 +81,6 @@ def import_bundle(
         print_json(imported)
     else:
         show_imported(imported)
-
-
-@contextmanager
-def _open_destination(file: str, *, force: bool) -> Iterator[BinaryIO]:
-    """Where to write the bundle. A file has its name only once it is whole."""
-    from kb.cli.calling import Failure, end
-    from kb.cli.render.bundles import NOT_FOR_TERMINALS, cannot_be_moved, file_exists
-
-    if file == STDIO:
-        if sys.stdout.isatty():
-            raise end(Failure(NOT_FOR_TERMINALS, Exit.USAGE))
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    place, partial = Path(file), Path(f"{file}.partial")
-    if place.exists() and not force:
-        raise end(Failure(file_exists(place), Exit.REFUSED))
-    try:
-        with partial.open("wb") as destination:
-            yield destination
-            destination.flush()
-            os.fsync(destination.fileno())
-        partial.replace(place)
-    except OSError as error:
-        raise end(Failure(cannot_be_moved(error), Exit.FAILED)) from None
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -1,24 +1,33 @@
-"""Commands on notes: `addnote`, `updatenote`, `edit`, `history`."""
+"""Commands that write notes: `addnote`, `updatenote`."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kb.cli.options import AsJson, DocumentId, EngineUrl, NoWait, Tag, Tags, Text, Title, join_tags, read_text
+from kb.cli.exits import Exit
+from kb.cli.options import AsJson, EngineUrl, NoteId, NoWait, Tag, Tags, Text, Title, join_tags, read_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kb.client import EngineClient, Json
 
 
 def addnote(
-    text: Text,
+    text: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TEXT", help="The text; `-` reads it from standard input. Without it your editor opens."
+        ),
+    ] = None,
     *,
     title: Title = None,
     tags: Tags = None,
     tag: Tag = None,
     source_path: Annotated[
         str | None,
-        typer.Option("--source-path", help="Where it comes from; replaces the note from the same place."),
+        typer.Option("--source-path", metavar="PATH", help="Where it comes from; replaces the note from there."),
     ] = None,
     no_wait: NoWait = False,
     as_json: AsJson = False,
@@ -26,36 +35,67 @@ def addnote(
 ) -> None:
     """Add a note.
 
-    For example: kb addnote "The spare key is under the third flower pot" --tags home
+    $ kb addnote "The spare key is under the third flower pot" --tags home,keys
+    $ kb addnote - --title "Build log" < build.log
+    $ kb addnote
+
+    Without a text, on a terminal, it opens your editor (VISUAL, EDITOR) for one.
     """
     from kb.cli.calling import call_engine
     from kb.cli.submitting import report_job
 
-    note = read_text(text)
     wanted = join_tags(tags, tag)
 
-    async def submit(engine: "EngineClient") -> "Json":
-        job = await engine.submit_note(note, title=title, tags=wanted, source_path=source_path)
-        return job if no_wait else await engine.wait_for_job(job["id"])
+    def add(note: str) -> None:
+        async def submit(engine: "EngineClient") -> "Json":
+            job = await engine.submit_note(note, title=title, tags=wanted, source_path=source_path)
+            return job if no_wait else await engine.wait_for_job(job["id"])
 
-    job = call_engine(engine_url, submit)
-    raise typer.Exit(report_job(job, label=job["filename"], as_json=as_json))
+        job = call_engine(engine_url, submit)
+        if code := report_job(job, label=job["filename"], as_json=as_json):
+            raise typer.Exit(code)
+
+    if text is None and sys.stdin.isatty():
+        _add_from_editor(add)
+    else:
+        add(read_text(text or ""))
+
+
+def _add_from_editor(add: "Callable[[str], None]") -> None:
+    from kb.cli.drafts import choose_editor, open_draft
+    from kb.cli.render.editing import NOTHING_WRITTEN
+    from kb.cli.render.terminal import complain
+
+    editor = choose_editor()
+    with open_draft("note.md", "") as draft:
+        draft.edit(editor)
+        text = draft.read()
+        if not text.strip():
+            complain(NOTHING_WRITTEN)
+            raise typer.Exit(Exit.FAILED)
+        add(text)
 
 
 def updatenote(
-    document_id: DocumentId,
+    document_id: NoteId,
     text: Text,
     *,
     title: Title = None,
     tags: Tags = None,
     tag: Tag = None,
     version: Annotated[
-        int | None, typer.Option("--version", min=1, help="Only if the note still is this version.")
+        int | None, typer.Option("--version", min=1, metavar="N", help="Only if the note still is this version.")
     ] = None,
     as_json: AsJson = False,
     engine_url: EngineUrl = None,
 ) -> None:
-    """Put a new text in the place of a note's old one. Tags, if given, replace its tags."""
+    """Put a new text in the place of a note's old one.
+
+    $ kb updatenote 42 "The spare key is with the neighbours"
+    $ kb updatenote 42 - < keys.md
+
+    Its tags stay unless you give others. What it said before is kept: see `kb history`.
+    """
     from kb.cli.calling import call_engine
     from kb.cli.render.notes import show_updated
     from kb.cli.render.terminal import print_json

@@ -40,7 +40,7 @@ DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Where document
 
 
 def up(*, host: Host = None, port: Port = None, mcp_port: McpPortBesides = None, data_dir: DataDir = None) -> None:
-    """Start everything for one person on one machine: engine and MCP server.
+    """Start engine and MCP server, for one person on one machine.
 
     $ kb up
     $ kb up --port 8123 --data-dir /srv/kb

@@ -7,6 +7,7 @@ from kb.cli.render.terminal import Json, complain, counted, one_line, open_conso
 NOBODY_TO_ASK_BEFORE_RESTORING = (
     "This replaces everything that is there, and there is no terminal to ask on. Add --yes if you mean it."
 )
+STOPPED = "Stopped. Nothing was changed."
 NOTHING_RESTORED = "Nothing was restored."
 
 

@@ -1,16 +1,10 @@
 """What is told of bundles."""
 
-from pathlib import Path
-
 from kb.cli.render.terminal import Json, complain, counted, one_line, open_console, readable_size
 
 BROKE_OFF = "The bundle broke off on its way. The engine's log may tell why; then do the same again."
 NO_BUNDLE = "There is no bundle. Name its file, or give `-` and pipe it in."
 NOT_FOR_TERMINALS = "A bundle is not for the terminal. Name a file, or pipe it into `kb import -`."
-
-
-def file_exists(path: Path) -> str:
-    return f"{path} is already there. Choose another name, or add --force to replace it."
 
 
 def cannot_be_moved(error: OSError) -> str:

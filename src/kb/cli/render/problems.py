@@ -2,12 +2,22 @@
 
 NO_TEXT = "There is no text. Give it as an argument, or give `-` and pipe it in."
 NOT_UTF8 = "Standard input is not UTF-8 text. Convert it, or add it as a file with `kb add`."
-STOPPED = "Stopped. Nothing was changed."
+STOPPED = "Stopped."
+QUEUE_IS_FULL = "The engine's queue is full. Waiting until it has done some of its jobs ..."
+ENGINE_IS_AWAY = "The engine does not answer. Waiting for it to come back ..."
+HOW_TO_UPDATE = (
+    "Where it runs, stop it, install the version of this client, and start it again with `kb up`; in containers, run "
+    "`docker compose up --detach --build` with the newer sources. It brings its data up to date by itself."
+)
 _ADVICE = {
     "unauthorized": "Set KB_API_KEY (or KB_API_KEY_FILE) to the engine's key.",
     "document_not_found": "`kb search` shows the numbers of documents.",
+    "job_not_found": "`kb jobs` lists those there are.",
     "not_a_note": "Change the file and add it again with `kb add`.",
     "version_conflict": "`kb get` shows it.",
+    "too_many_requests": "`kb jobs` shows what it is doing. Try again when some of that is done.",
+    "unavailable": "Try again in a moment; `kb status` tells how the engine is.",
+    "storage_full": "Free some space on the engine's disk, or delete documents with `kb delete`; then try again.",
 }
 
 

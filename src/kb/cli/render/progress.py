@@ -1,28 +1,126 @@
 """Bars on the terminal while something takes long; nothing in a pipe."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
-from kb.cli.render.terminal import Json, one_line, open_console
+from rich.text import Text
 
-ShowProgress: TypeAlias = Callable[[str, int], None]
-"""Takes what is being worked on, and how many more are done."""
+from kb.cli.render.terminal import Json, clean, counted, one_line, open_console, readable_size
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, Task, TaskID
+
+MOST_LINES = 8
+# The bar of all files, and the line below it where the cursor stands.
+OTHER_LINES = 2
+
+
+class Board:
+    """Files on their way: a bar for all of them, a line for each that is being sent or read, results above.
+
+    Without `bars` only the results are written: to stdout what was asked for, to stderr what went wrong.
+    """
+
+    def __init__(self, bars: "Progress | None", files: int, total_bytes: int) -> None:
+        self._bars = bars
+        self._files = files
+        self._lines: dict[int, TaskID] = {}
+        self._errors = open_console(stderr=True) if bars is None else bars.console
+        # On a terminal what is not written above the bars would be overwritten by them.
+        self._results = open_console() if bars is None else bars.console
+        self._total_bytes = total_bytes
+        self._done_bytes = 0
+        if bars is not None and files > 1:
+            self._all = bars.add_task("", total=files, describe=self._describe_all)
+
+    def say(self, result: Text) -> None:
+        if sys.stdout.isatty():
+            self._results.print(result)
+        else:
+            # By itself, as soon as it is known; a reader that has gone away is an error, as it is not to rich.
+            print(result.plain, flush=True)
+
+    def complain(self, sentence: str) -> None:
+        self._errors.print(clean(sentence))
+
+    def show_sending(self, place: int, label: str, size_bytes: int) -> Callable[[int], None]:
+        """To be called with how many more bytes are sent."""
+        sent = 0
+
+        def show(count: int) -> None:
+            nonlocal sent
+            # A form is a little longer than the file in it.
+            sent = min(sent + count, size_bytes)
+            text = f"{_name_of(label)}: {readable_size(sent)} of {readable_size(size_bytes)} sent"
+            self._show(place, text, total=size_bytes, completed=sent)
+
+        show(0)
+        return show
+
+    def show_job(self, place: int, label: str, job: Json) -> None:
+        """Those that wait for their turn in the engine are many, and have nothing to tell unless they are alone."""
+        if job["status"] == "running" or self._files == 1:
+            text = f"{_name_of(label)}: {one_line(job['message'] or job['current_step'] or job['status'])}"
+            self._show(place, text, total=100, completed=round(100 * job["progress"]))
+        else:
+            self.hide(place)
+
+    def hide(self, place: int) -> None:
+        line = self._lines.pop(place, None)
+        if self._bars is not None and line is not None:
+            self._bars.remove_task(line)
+
+    def count_done(self, place: int, size_bytes: int) -> None:
+        self.hide(place)
+        self._done_bytes += size_bytes
+        if self._bars is not None and self._files > 1:
+            self._bars.advance(self._all)
+
+    def _show(self, place: int, text: str, *, total: int | None, completed: int) -> None:
+        if self._bars is None:
+            return
+        if place in self._lines:
+            self._bars.update(self._lines[place], description=text, total=total, completed=completed)
+        elif len(self._lines) < min(MOST_LINES, self._bars.console.height - OTHER_LINES):
+            self._lines[place] = self._bars.add_task(text, total=total, completed=completed, describe=_describe_one)
+
+    def _describe_all(self, task: "Task") -> str:
+        elapsed = int(task.elapsed or 0)
+        done = f"{int(task.completed)} of {counted(self._files, 'file')}"
+        sizes = f"{readable_size(self._done_bytes)} of {readable_size(self._total_bytes)}"
+        # The sizes last: where there is little room, they are what can be missed.
+        return f"{done}, {elapsed // 60}:{elapsed % 60:02}, {sizes}"
+
+
+def _describe_one(task: "Task") -> str:
+    return task.description
+
+
+def _name_of(label: str) -> str:
+    """Its last part: on a narrow terminal a path would leave no room for what is told of it."""
+    return one_line(label.rpartition("/")[2])
 
 
 @contextmanager
-def progress(total: int) -> Iterator[ShowProgress]:
-    """A bar on the terminal while the block runs; nothing in a pipe."""
+def progress_of_files(files: int, total_bytes: int) -> Iterator[Board]:
     console = open_console(stderr=True)
     if not console.is_terminal:
-        yield lambda label, done: None
+        yield Board(None, files, total_bytes)
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import BarColumn, Progress, ProgressColumn
+    from rich.table import Column
 
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
-    with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda label, done: bar.update(task, description=one_line(label), advance=done)
+    class Description(ProgressColumn):
+        def render(self, task: "Task") -> Text:
+            return Text(task.fields["describe"](task))
+
+    # What does not fit is cut: a folded line would make the bars jump.
+    description = Description(Column(ratio=1, no_wrap=True, overflow="ellipsis"))
+    columns = (BarColumn(max(8, min(30, console.width // 4))), description)
+    with Progress(*columns, console=console, transient=True, redirect_stdout=False, expand=True) as bars:
+        yield Board(bars, files, total_bytes)
 
 
 @contextmanager
@@ -53,7 +151,3 @@ def progress_of_bytes(label: str, total: int | None) -> Iterator[Callable[[int],
     with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(one_line(label), total=total)
         yield lambda count: bar.update(task, advance=count)
-
-
-def describe_progress(label: str, job: Json) -> str:
-    return f"{label}: {job['message'] or job['current_step']}"

@@ -1,38 +1,84 @@
 """What a search has found."""
 
 import re
+from collections.abc import Iterable
 
+from rich.console import Console
 from rich.text import Text
 
-from kb.cli.render.terminal import Json, complain, one_line, open_console, place_of, print_indented
+from kb.cli.render.links import title_style
+from kb.cli.render.places import place_of
+from kb.cli.render.terminal import Json, clean, complain, counted, one_line, open_console, print_indented
 
 _MARKED = re.compile(r"\*\*(.+?)\*\*")
+# Chinese, Japanese and Thai are written without spaces: there a word has no edges to look for.
+_UNSPACED = re.compile("[\u0e00-\u0eff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff]")
 
 
-def show_hits(answer: Json) -> None:
+def show_hits(answer: Json, *, first: int = 1, full: bool = False, why: bool = False, open_engine: str | None) -> None:
+    """Numbered from `first` on. `full` shows the whole chunks, `why` what found them."""
     console = open_console()
-    for rank, hit in enumerate(answer["results"], start=1):
-        title = Text.assemble((f"{rank:>2}  ", "dim"), (one_line(hit["title"]), "bold"))
+    for rank, hit in enumerate(answer["results"], first):
+        style = title_style(hit, hit["document_id"], open_engine, hit["page_num"])
+        title = Text.assemble((f"{rank:>2}  ", "dim"), (one_line(hit["title"]), style))
         console.print(title, Text(f"{hit['relevance']:.2f}", "cyan"), sep="  ")
-        place = [f"document {hit['document_id']}", *place_of(hit)]
-        place += [f"tags: {', '.join(hit['tags'])}"] if hit["tags"] else []
-        print_indented(console, Text(one_line(" · ".join(place)), "dim"))
-        print_indented(console, _marked(one_line(hit["snippet"]), styled=console.is_terminal))
-    if not answer["results"]:
-        complain("Nothing was found. Try other words, fewer tags, or `kb status` to see what is there.")
-    if answer.get("suggestion"):
-        complain(f"Did you mean: {answer['suggestion']}")
+        facts = [f"document {hit['document_id']}", *place_of(hit, hit["format"])]
+        facts += [f"tags: {', '.join(hit['tags'])}"] if hit["tags"] else []
+        print_indented(console, Text(one_line(" · ".join(facts)), "dim"))
+        if why:
+            print_indented(console, Text(_explain(hit["scores"]), "dim"))
+        _show_text(console, _mark_all(hit) if full else one_line(hit["snippet"]))
+
+
+def remark_on_hits(answer: Json, *, more: str | None, suggested: str | None) -> None:
+    """On stderr; `more` and `suggested` are the commands to go on with, if there is anything to go on to."""
+    if not answer["results"] and answer["total"]:
+        complain(f"There are no more: {counted(answer['total'], 'hit')} in all.")
+    elif not answer["results"]:
+        complain("Nothing was found. Try other words, fewer filters, or `kb status` to see what is there.")
+    elif more:
+        complain(f"There are more, {answer['total']} in all: {more}")
+    if suggested:
+        complain(f"Did you mean: {suggested}")
     if answer.get("degraded"):
         complain("Searched by words only: the embedding model is still loading.")
 
 
-def _marked(snippet: str, *, styled: bool) -> Text:
+def _explain(scores: Json) -> str:
+    """Each method has a scale of its own, so their numbers are not to be compared with one another."""
+    keyword, meaning = scores["fts"], scores["vector"]
+    found = [f"by its words (bm25 {keyword:.2f})"] if keyword is not None else []
+    found += [f"by its meaning (cosine {meaning:.2f})"] if meaning is not None else []
+    return f"found {' and '.join(found)}"
+
+
+def _show_text(console: Console, text: str) -> None:
+    shown = _style_marks(text) if console.is_terminal else Text(text)
+    for line in shown.split("\n", allow_blank=True):
+        print_indented(console, line)
+
+
+def _style_marks(text: str) -> Text:
     """Where no style can be shown, the marks stay."""
-    if not styled:
-        return Text(snippet)
-    text = Text()
+    styled = Text()
     position = 0
-    for match in _MARKED.finditer(snippet):
-        text.append(snippet[position : match.start()]).append(match[1], "bold yellow")
+    for match in _MARKED.finditer(text):
+        styled.append(text[position : match.start()]).append(match[1], "bold yellow")
         position = match.end()
-    return text.append(snippet[position:])
+    return styled.append(text[position:])
+
+
+def _mark_all(hit: Json) -> str:
+    """The chunk's whole text, with the words marked that are marked in its snippet."""
+    text = clean(hit["text"]).strip()
+    marked = set(_MARKED.findall(hit["snippet"]))
+    return re.sub(_either(marked), r"**\g<0>**", text, flags=re.IGNORECASE) if marked else text
+
+
+def _either(words: Iterable[str]) -> str:
+    patterns = []
+    # The longest first: "keyhole" is not "key" and a rest.
+    for word in sorted(words, key=len, reverse=True):
+        pattern = r"\s+".join(re.escape(part) for part in word.split())
+        patterns.append(pattern if _UNSPACED.search(word) else rf"(?<!\w){pattern}(?!\w)")
+    return "|".join(patterns)

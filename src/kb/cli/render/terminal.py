@@ -41,11 +41,6 @@ def print_indented(console: Console, text: Text) -> None:
         console.print(Text("    ").append_text(text))
 
 
-def place_of(chunk: Json) -> list[str]:
-    page = [f"page {chunk['page_num']}"] if chunk["page_num"] is not None else []
-    return page + ([chunk["heading"]] if chunk["heading"] else [])
-
-
 def clean(text: str) -> str:
     return _CONTROL.sub("", text)
 

@@ -1,0 +1,55 @@
+"""One quick question over HTTP, where loading a whole client would take longer than the answer."""
+
+import http.client
+import json
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+# What answers less than a second later is not there, for somebody who has just pressed a key.
+ANSWER_WITHIN_SECONDS = 1.0
+# A hundred documents with all their metadata; what is longer was not meant for us.
+LONGEST_ANSWER_BYTES = 16 * 1024 * 1024
+
+
+def mcp_server_url(host: str, port: int) -> str:
+    """Without the path. The address of a server that listens on all addresses, as seen from its own machine."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  compared, not listened on
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class NoAnswer(Exception):
+    """Nobody is there, nobody answered in time, or it was not HTTP."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    server: str
+    body: bytes
+
+    @property
+    def json(self) -> Any:  # Any: whatever somebody else has sent
+        """None if it is not JSON."""
+        try:
+            return json.loads(self.body)
+        except ValueError:
+            return None
+
+
+def ask(url: str, key: str = "", *, within_seconds: float = ANSWER_WITHIN_SECONDS, reads_body: bool = True) -> Answer:
+    """The answer to GET; raises `NoAnswer`. A body that may have no end is not to be read."""
+    parts = urlsplit(url)
+    connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    try:
+        connection = connect(parts.hostname or "", parts.port, timeout=within_seconds)
+        try:
+            connection.request("GET", path, headers={"Authorization": f"Bearer {key}"} if key else {})
+            response = connection.getresponse()
+            body = response.read(LONGEST_ANSWER_BYTES) if reads_body else b""
+            return Answer(response.status, response.getheader("Server") or "", body)
+        finally:
+            connection.close()
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise NoAnswer(url) from error

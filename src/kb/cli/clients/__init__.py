@@ -1,0 +1,1 @@
+"""AI clients: what each wants to be told of the MCP server, and the file in which it keeps that."""

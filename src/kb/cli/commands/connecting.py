@@ -1,0 +1,163 @@
+"""The command `connect`."""
+
+import re
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kb.cli.exits import Exit
+from kb.cli.options import Yes
+
+if TYPE_CHECKING:
+    from kb.cli.clients.known import Client, Json, McpServer
+
+ANSWER_WITHIN_SECONDS = 2.0
+NAMES = ("claude-desktop", "claude-code", "vscode", "cursor", "amazon-q")
+
+
+def complete_clients(incomplete: str) -> list[str]:
+    return [name for name in NAMES if name.startswith(incomplete)]
+
+
+def connect(
+    client: Annotated[
+        str | None,
+        typer.Argument(metavar="CLIENT", help=f"{', '.join(NAMES)}.", autocompletion=complete_clients),
+    ] = None,
+    *,
+    write: Annotated[bool, typer.Option("--write", help="Write it into the client's own file.")] = False,
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="What the client shall call the server.")] = "kb",
+    url: Annotated[
+        str | None, typer.Option("--url", metavar="URL", help="Where the MCP server is, with its path.")
+    ] = None,
+    readonly: Annotated[
+        bool, typer.Option("--readonly", help="Give it the key that can only read (KB_MCP_API_KEY_READONLY).")
+    ] = False,
+    show_key: Annotated[bool, typer.Option("--show-key", help="Print the key instead of a placeholder.")] = False,
+    yes: Yes = False,
+) -> None:
+    """Connect an AI client to the MCP server.
+
+    $ kb connect
+    $ kb connect claude-code
+    $ kb connect cursor --write
+    $ kb connect vscode --url https://kb.example/mcp --readonly
+
+    Prints what the client must be told; --write puts it into the client's own file, where everything else stays as it
+    is. Without a client it shows which are known, and where each keeps its configuration.
+    """
+    from kb.cli.render.connecting import show_clients, unknown_client
+    from kb.cli.render.terminal import complain
+
+    if client is None:
+        show_clients()
+        return
+    if client not in NAMES:
+        complain(unknown_client(client))
+        raise typer.Exit(Exit.USAGE)
+    server, key = _describe_server(name, url, readonly=readonly)
+    _warn_unless_it_answers(server, key)
+    if write:
+        _write(client, server, key, yes=yes)
+    else:
+        _print(client, server, key if show_key else None)
+
+
+def _describe_server(name: str, url: str | None, *, readonly: bool) -> "tuple[McpServer, str]":
+    """And the key to it; empty if it is open."""
+    from kb.cli.asking import mcp_server_url
+    from kb.cli.clients.known import McpServer
+    from kb.cli.render import connecting as words
+    from kb.cli.render.terminal import complain
+    from kb.settings import SettingsError, load_mcp_settings
+
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,63}", name):
+        complain(words.BAD_NAME)
+        raise typer.Exit(Exit.USAGE)
+    if url is not None and not re.fullmatch(r"https?://[!-~]+", url):
+        complain(words.BAD_URL)
+        raise typer.Exit(Exit.USAGE)
+    try:
+        settings = load_mcp_settings()
+    except SettingsError as error:
+        complain(str(error))
+        raise typer.Exit(Exit.FAILED) from None
+    variable = "KB_MCP_API_KEY_READONLY" if readonly else "KB_MCP_API_KEY"
+    key = (settings.mcp_api_key_readonly if readonly else settings.mcp_api_key).get_secret_value()
+    if readonly and not key:
+        complain(words.NO_READONLY_KEY)
+        raise typer.Exit(Exit.FAILED)
+    url = url or f"{mcp_server_url(settings.mcp_host, settings.mcp_port)}/mcp"
+    return McpServer(name, url, variable, needs_key=bool(key)), key
+
+
+def _warn_unless_it_answers(server: "McpServer", key: str) -> None:
+    from kb.cli.asking import NoAnswer, ask
+    from kb.cli.render.connecting import not_an_mcp_server, server_is_unreachable, wants_another_key
+    from kb.cli.render.terminal import complain
+
+    try:
+        status = ask(server.url, key, within_seconds=ANSWER_WITHIN_SECONDS, reads_body=False).status
+    except NoAnswer:
+        complain(server_is_unreachable(server.url))
+        return
+    if status in (401, 403):
+        complain(wants_another_key(server))
+    elif status == 404:
+        complain(not_an_mcp_server(server.url))
+
+
+def _print(chosen: str, server: "McpServer", key: str | None) -> None:
+    from kb.cli.clients.known import CLIENTS, Name, build_configuration
+    from kb.cli.render.connecting import show_command, show_configuration
+
+    client = CLIENTS[Name(chosen)]
+    if chosen == Name.CLAUDE_CODE:
+        show_command(server, key)
+    else:
+        show_configuration(client, server, build_configuration(client, server, key), has_key=key is not None)
+
+
+def _write(chosen: str, server: "McpServer", key: str, *, yes: bool) -> None:
+    from kb.cli.clients.files import NotOurs, merge, read_configuration
+    from kb.cli.clients.known import CLIENTS, Name, build_configuration
+    from kb.cli.render.connecting import cannot_be_changed, left_alone
+    from kb.cli.render.terminal import complain
+
+    client = CLIENTS[Name(chosen)]
+    new = build_configuration(client, server, key if client.needs_key_in_file else None)
+    try:
+        old, old_text = read_configuration(client.file)
+        merged = merge(old, new)
+        _write_merged(client, server, old, merged, old_text, yes=yes)
+    except NotOurs as error:
+        complain(left_alone(client, error))
+        raise typer.Exit(Exit.REFUSED) from None
+    except OSError as error:
+        complain(cannot_be_changed(client, error))
+        raise typer.Exit(Exit.FAILED) from None
+
+
+def _write_merged(
+    client: "Client", server: "McpServer", old: "Json", merged: "Json", old_text: str, *, yes: bool
+) -> None:
+    from datetime import UTC, datetime
+
+    from kb.cli.clients.files import write_configuration
+    from kb.cli.confirming import require_consent
+    from kb.cli.render import connecting as words
+    from kb.cli.render.terminal import complain
+
+    if merged == old:
+        complain(words.already_there(client, server))
+        return
+    present = old.get(client.servers, {}).get(server.name)
+    if present not in (None, merged[client.servers][server.name]):
+        require_consent(
+            words.question_before_replacing(client, server, present),
+            yes=yes,
+            refusal=words.NOTHING_CHANGED,
+            nobody_to_ask=words.nobody_to_ask(client, server),
+        )
+    backup = write_configuration(client.file, merged, old_text, datetime.now(UTC))
+    words.show_written(client, server, backup)

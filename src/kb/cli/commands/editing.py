@@ -1,0 +1,117 @@
+"""The command `edit`."""
+
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import typer
+
+from kb.cli.exits import Exit
+from kb.cli.options import AsJson, EngineUrl, NoteId
+
+if TYPE_CHECKING:
+    from kb.cli.drafts import Draft
+    from kb.client import EngineClient, Json
+
+
+class Choice(StrEnum):
+    """What to do when somebody else was faster."""
+
+    EDIT_AGAIN = "e"
+    OVERWRITE = "o"
+    KEEP = "k"
+
+
+def edit(document_id: NoteId, *, as_json: AsJson = False, engine_url: EngineUrl = None) -> None:
+    """Edit a note in your editor.
+
+    $ kb edit 42
+
+    The editor is VISUAL, else EDITOR, else nano or vi; one with a window has to wait, as with EDITOR="code --wait".
+    The note is saved when you close it. If somebody else has changed it meanwhile you see what they did and decide.
+    Whatever happens, what you typed is not lost.
+    """
+    from kb.cli.drafts import choose_editor, open_draft
+    from kb.cli.render.editing import not_a_note, unchanged
+    from kb.cli.render.notes import show_updated
+    from kb.cli.render.terminal import complain, print_json
+
+    editor = choose_editor()
+    note = _read(document_id, engine_url)
+    if "text" not in note:
+        complain(not_a_note(note))
+        raise typer.Exit(Exit.REFUSED)
+    with open_draft(f"note-{note['id']}.md", note["text"]) as draft:
+        draft.edit(editor)
+        saved = _save(draft, note, editor, engine_url)
+    if saved is None:
+        complain(unchanged(note))
+    elif as_json:
+        print_json(saved)
+    else:
+        show_updated(saved)
+
+
+def _save(draft: "Draft", note: "Json", editor: list[str], engine_url: str | None) -> "Json | None":
+    """The note with the new text; None if that is what it says anyway. Ends the command if it cannot be saved."""
+    from kb.cli.render.editing import emptied, lies_beside
+    from kb.cli.render.terminal import complain
+
+    while (text := draft.read()) != note["text"]:
+        if not text.strip():
+            complain(emptied(note))
+            raise typer.Exit(Exit.FAILED)
+        if saved := _update(note, text, engine_url):
+            return saved
+        before, note = note, _read(note["id"], engine_url)
+        # Tags and titles are not sent, so there is nothing to overwrite in them.
+        if note["text"] in (before["text"], text):
+            continue
+        if _choose(before, note) is Choice.EDIT_AGAIN:
+            complain(lies_beside(draft.put_beside(note["text"])))
+            draft.edit(editor)
+    return None
+
+
+def _read(document_id: int | str, engine_url: str | None) -> "Json":
+    from kb.cli.calling import call_engine
+
+    return call_engine(engine_url, lambda engine: engine.get_document(document_id, chunks=False))
+
+
+def _update(note: "Json", text: str, engine_url: str | None) -> "Json | None":
+    """The note as it is then; None if it no longer was the version that was read."""
+    import httpx
+
+    from kb.cli.calling import call_engine
+
+    async def update(engine: "EngineClient") -> "Json | None":
+        try:
+            return await engine.update_note(note["id"], text, expected_version=note["version"])
+        except httpx.HTTPStatusError as error:
+            if error.response.status_code != httpx.codes.PRECONDITION_FAILED:
+                raise
+            return None
+
+    return call_engine(engine_url, update)
+
+
+def _choose(before: "Json", now: "Json") -> Choice:
+    """What the user wants. Ends the command if that is to keep the text in its file, or if there is nobody to ask."""
+    from kb.cli.render.editing import HOW_TO_GO_ON, overtaken, show_conflict
+    from kb.cli.render.terminal import complain
+
+    if not sys.stdin.isatty():
+        complain(overtaken(now))
+        raise typer.Exit(Exit.REFUSED)
+    show_conflict(before, now)
+    answer = ""
+    while answer not in set(Choice):
+        try:
+            answer = typer.prompt(HOW_TO_GO_ON, default=Choice.KEEP.value, err=True).strip().lower()[:1]
+        except typer.Abort:
+            raise KeyboardInterrupt from None
+    if answer == Choice.KEEP:
+        complain(overtaken(now))
+        raise typer.Exit(Exit.REFUSED)
+    return Choice(answer)

@@ -1,0 +1,205 @@
+"""What is told of a folder that the base follows."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from kb.cli.render.terminal import Json, complain, counted, one_line, open_console, print_json
+from kb.cli.syncing.planning import Add, Delete, Keep, KnownDocument, Rename, Replace, Skip, Step
+
+if TYPE_CHECKING:
+    from kb.cli.syncing.carrying import Result, Totals
+
+FOLDER_IS_BACK = "The folder is back."
+ENGINE_IS_BACK = "The engine is back."
+FAILED_BEFORE = "failed before"
+ASK_FOR_REASONS = "`--verbose` tells why files were skipped, `--retry` tries those again that failed before."
+NOBODY_TO_ASK = "While it watches, kb deletes documents whose files are gone, and here is nobody to ask. Add --yes."
+LISTED_BEFORE_DELETING = 20
+_ACTIONS: dict[type[Step], str] = {
+    Add: "add",
+    Replace: "replace",
+    Rename: "rename",
+    Delete: "delete",
+    Skip: "skip",
+    Keep: "keep",
+}
+_PAST: dict[type[Step], str] = {
+    Add: "added",
+    Replace: "replaced",
+    Rename: "renamed",
+    Delete: "deleted",
+    Keep: "kept",
+}
+_FUTURE: dict[type[Step], str] = {kind: f"to {action}" for kind, action in _ACTIONS.items()}
+_SIGNS = {Add: ("+", "green"), Replace: ("~", "cyan"), Rename: (">", "blue"), Delete: ("-", "red")}
+
+
+def show_totals(totals: "Totals") -> None:
+    took = time.monotonic() - totals.began_at
+    complain(f"{_render_totals(totals, _PAST)} in {took:.1f} s")
+    if totals.reasons[FAILED_BEFORE]:
+        complain(ASK_FOR_REASONS)
+
+
+def show_planned(totals: "Totals") -> None:
+    complain(f"{_render_totals(totals, _FUTURE)}. Nothing was done.")
+
+
+def _render_totals(totals: "Totals", words: Mapping[type[Step], str]) -> str:
+    told = [f"{totals.done[kind]} {word}" for kind, word in words.items() if totals.done[kind]]
+    if totals.unchanged:
+        told.append(f"{totals.unchanged} unchanged")
+    if totals.failed:
+        told.append(f"{totals.failed} failed")
+    if totals.reasons:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in totals.reasons.most_common())
+        told.append(f"{totals.reasons.total()} skipped ({reasons})")
+    return ", ".join(told) or "Nothing to do"
+
+
+def show_results(results: "Sequence[Result]", folder: Path, *, as_json: bool, verbose: bool) -> None:
+    console = open_console()
+    for result in results:
+        if as_json:
+            print_json(_to_json(result))
+        if result.error is not None:
+            complain(f"{_label(_path_of(result.step), folder)}: {result.error}")
+        elif isinstance(result.step, Skip | Keep):
+            if verbose:
+                complain(_render_left_alone(result.step, folder))
+        elif not as_json:
+            console.print(render_step(result.step, folder))
+    # Whoever reads what a watch writes wants it now.
+    sys.stdout.flush()
+
+
+def render_step(step: Step, folder: Path) -> Text:
+    sign, style = _SIGNS[type(step)]
+    path = _label(_path_of(step), folder)
+    told = f"{_label(step.document.source_path, folder)} -> {path}" if isinstance(step, Rename) else path
+    return Text().append(sign, style).append(f" {told}")
+
+
+def _render_left_alone(step: Skip | Keep, folder: Path) -> str:
+    label = _label(_path_of(step), folder)
+    if isinstance(step, Keep):
+        return f"Kept document {step.document.id}: {label}: {step.reason}"
+    return f"Skipped {label}: {step.reason}" + (f": {step.detail}" if step.detail else "")
+
+
+def _to_json(result: "Result") -> Json:
+    step = result.step
+    told: Json = {"action": _ACTIONS[type(step)], "path": _path_of(step), "document_id": result.document_id}
+    if not isinstance(step, Add | Skip):
+        told["document_id"] = step.document.id
+    if isinstance(step, Rename):
+        told["from"] = step.document.source_path
+    if isinstance(step, Skip):
+        told["reason"] = f"{step.reason}: {step.detail}" if step.detail else step.reason
+    if isinstance(step, Keep):
+        told["reason"] = step.reason
+    return told if result.error is None else {**told, "error": result.error}
+
+
+def _path_of(step: Step) -> str:
+    return step.document.source_path if isinstance(step, Delete | Keep) else step.path
+
+
+def _label(path: str, folder: Path) -> str:
+    """The path below the folder, as a person reads it."""
+    above = os.fsencode(folder).decode(errors="backslashreplace").rstrip(os.sep) + os.sep
+    return one_line(path.removeprefix(above))
+
+
+@contextmanager
+def show_reading() -> Iterator[Callable[[], None]]:
+    """How many files have been read, on the terminal while the block runs; to be called before each."""
+    console = open_console(stderr=True)
+    if not console.is_terminal:
+        yield lambda: None
+        return
+    with console.status("Looking at the files ...") as status:
+        read = 0
+
+        def count() -> None:
+            nonlocal read
+            read += 1
+            if read % 50 == 0:
+                status.update(f"Looking at the files: {read} read ...")
+
+        yield count
+
+
+def list_before_deleting(documents: Sequence[KnownDocument], folder: Path) -> None:
+    for document in documents[:LISTED_BEFORE_DELETING]:
+        complain(f"  {_label(document.source_path, folder)} (document {document.id})")
+    if len(documents) > LISTED_BEFORE_DELETING:
+        complain(f"  and {len(documents) - LISTED_BEFORE_DELETING} more")
+
+
+def question_before_deleting(count: int) -> str:
+    return f"{_of_gone_files(count)}. Delete {'it' if count == 1 else 'them'} for good?"
+
+
+def kept_on_request(count: int) -> str:
+    return f"Kept {_of_gone_files(count)}."
+
+
+def kept_unasked(count: int) -> str:
+    return f"Kept {_of_gone_files(count)}. Add --yes to delete {'it' if count == 1 else 'them'}."
+
+
+def _of_gone_files(count: int) -> str:
+    return f"{counted(count, 'document')} whose {'file is' if count == 1 else 'files are'} gone"
+
+
+def no_such_folder(folder: str) -> str:
+    return (
+        f"There is no folder {one_line(folder)}. Nothing was changed: look at the spelling, or whether it is mounted."
+    )
+
+
+def not_a_folder(path: str) -> str:
+    return f"{one_line(path)} is a file. Add it with `kb add`."
+
+
+def folder_is_away(folder: str, error: OSError) -> str:
+    return f"{one_line(folder)} cannot be listed: {error.strerror or 'it went away'}. Nothing was changed."
+
+
+def folder_is_empty(folder: str, count: int) -> str:
+    return (
+        f"{one_line(folder)} is empty, and the base has {counted(count, 'document')} of it: perhaps a disk is not "
+        "mounted. Nothing was changed. If it is meant to be empty, add --allow-empty."
+    )
+
+
+def is_followed_already(folder: str) -> str:
+    return f"Another `kb sync` is at work on {one_line(folder)}. Wait for it, or end it."
+
+
+def no_place_for_memory(folder: str, error: OSError) -> str:
+    return f"{one_line(folder)} cannot be written to: {error.strerror}. Set XDG_CACHE_HOME to a folder that can."
+
+
+def watching(folder: str) -> str:
+    return f"Watching {one_line(folder)}. Ctrl-C ends it."
+
+
+def folder_is_awaited(folder: str, error: OSError) -> str:
+    return f"{one_line(folder)} cannot be listed: {error.strerror or 'it went away'}. Waiting; nothing is deleted."
+
+
+def empty_folder_is_awaited(folder: str) -> str:
+    return f"{one_line(folder)} is empty all at once: perhaps a disk was taken away. Waiting; nothing is deleted."
+
+
+def engine_is_awaited(url: str) -> str:
+    return f"There is no engine at {url} now. Waiting for it."

@@ -1,0 +1,68 @@
+"""Putting what the engine sends into a file, or into the pipe that stands there."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from kb.cli.exits import Exit
+
+if TYPE_CHECKING:
+    from kb.client import EngineClient, Json
+
+STDOUT = "-"
+
+
+def save_original(document: "Json", file: str, engine_url: str | None, *, force: bool) -> None:
+    from kb.cli.calling import Failure, call_engine, end
+    from kb.cli.render.progress import progress_of_bytes
+    from kb.cli.render.saving import BROKE_OFF, NOT_FOR_TERMINALS, show_saved
+
+    async def download(engine: "EngineClient") -> None:
+        import httpx
+
+        try:
+            await engine.download_document_file(document["id"], destination, on_progress=show)
+        except (httpx.ReadError, httpx.RemoteProtocolError):
+            raise end(Failure(BROKE_OFF, Exit.FAILED)) from None
+
+    with (
+        open_destination(file, force=force, not_for_terminals=NOT_FOR_TERMINALS) as destination,
+        progress_of_bytes(document["filename"], document["size_bytes"]) as show,
+    ):
+        call_engine(engine_url, download)
+    if file != STDOUT:
+        show_saved(document["size_bytes"], file)
+
+
+@contextmanager
+def open_destination(file: str, *, force: bool, not_for_terminals: str) -> Iterator[BinaryIO]:
+    """Where to write; a file is there under its name only when all of it is.
+
+    Ends the command if standard output is a terminal, and if there is such a file that is not to be replaced.
+    """
+    from kb.cli.calling import Failure, end
+    from kb.cli.render.saving import NO_FILE, cannot_be_written, file_exists
+
+    if file == STDOUT:
+        if sys.stdout.isatty():
+            raise end(Failure(not_for_terminals, Exit.USAGE))
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    place, partial = Path(file), Path(f"{file}.partial")
+    # What is no file, such as a folder or a device, is not replaced in any case.
+    if place.exists() and not (force and place.is_file()):
+        raise end(Failure(file_exists(place) if place.is_file() else NO_FILE, Exit.REFUSED))
+    try:
+        with partial.open("wb") as destination:
+            yield destination
+            destination.flush()
+            os.fsync(destination.fileno())
+        partial.replace(place)
+    except OSError as error:
+        raise end(Failure(cannot_be_written(error), Exit.FAILED)) from None
+    finally:
+        partial.unlink(missing_ok=True)

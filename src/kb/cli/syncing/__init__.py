@@ -1,0 +1,1 @@
+"""A folder that the base follows: looked at, compared with the documents of its files, and carried over."""

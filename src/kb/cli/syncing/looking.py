@@ -1,0 +1,97 @@
+"""One look at a folder: which files are there, and what is in them."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kb.cli.folders.scanning import FoundFile, Reason, SkippedFile, scan_folder
+from kb.cli.syncing.memory import Memory, stamp_of
+from kb.cli.syncing.planning import FolderContent, Skip
+
+TOO_LARGE = "too large"
+SAME_NAME = "its name cannot be told from another's"
+VANISHED = "vanished just now"
+PIECE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is there, each path as the engine is told it."""
+
+    files: Mapping[str, FoundFile]
+    skips: Sequence[Skip]
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.files and not self.skips
+
+    def differing(self, other: "Look") -> set[str]:
+        """The paths of files that are not in both, or not as they were."""
+        mine = {path: stamp_of(file) for path, file in self.files.items()}
+        others = {path: stamp_of(file) for path, file in other.files.items()}
+        return {path for path, _ in mine.items() ^ others.items()}
+
+
+def to_source_path(path: str | Path) -> str:
+    """As the engine is told it: a path on disk may hold bytes that are no text."""
+    return os.fsencode(path).decode(errors="backslashreplace")
+
+
+def look_at(folder: Path, max_bytes: int) -> Look:
+    """Raises `OSError` if the folder is not there, or cannot be listed."""
+    files: dict[str, FoundFile] = {}
+    skips: list[Skip] = []
+    for found in scan_folder(folder):
+        path = to_source_path(found.path)
+        if isinstance(found, SkippedFile):
+            skips.append(Skip(path, found.reason))
+        elif path in files:
+            skips.append(Skip(path, SAME_NAME))
+        elif found.size_bytes > max_bytes:
+            skips.append(Skip(path, TOO_LARGE))
+        else:
+            files[path] = found
+    return Look(files, skips)
+
+
+def read_content(look: Look, memory: Memory, *, retry: bool, on_read: Callable[[], None]) -> FolderContent:
+    """The hashes of all files. Only what has changed since the last time is read, with `on_read` before each."""
+    hashes: dict[str, str] = {}
+    present = {skip.path: skip.reason for skip in look.skips if skip.reason != Reason.IGNORED}
+    refused: dict[str, Skip] = {}
+    for path, file in look.files.items():
+        known = memory.find_hash(path, file)
+        if known is None:
+            on_read()
+            try:
+                known = hash_file(file.path)
+            except FileNotFoundError:
+                # Perhaps with all the others, on a disk that was taken away: the next look will tell.
+                present[path] = VANISHED
+                continue
+            except OSError as error:
+                present[path] = Reason.UNREADABLE
+                refused[path] = Skip(path, Reason.UNREADABLE, error.strerror or "")
+                continue
+            memory.note_hash(path, file, known)
+        hashes[path] = known
+        refusal = None if retry else memory.find_refusal(path, known)
+        if refusal is not None:
+            refused[path] = Skip(path, refusal.reason, refusal.detail)
+    return FolderContent(hashes, present, refused)
+
+
+def hash_file(path: Path) -> str:
+    # Neither a link nor a pipe that has taken its place meanwhile: the one leads elsewhere, the other has no end.
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with open(descriptor, "rb", buffering=0) as file:
+        return f"sha256:{_hash(iter(lambda: file.read(PIECE_BYTES), b''))}"
+
+
+def _hash(pieces: Iterator[bytes]) -> str:
+    content = hashlib.sha256()
+    for piece in pieces:
+        content.update(piece)
+    return content.hexdigest()

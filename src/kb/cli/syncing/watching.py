@@ -1,0 +1,112 @@
+"""A folder followed until the user ends it: it is looked at again and again.
+
+Looking works on every file system, also on those that other machines or containers write to, and needs nothing
+that would have to be installed. A change is carried over at the second look that finds it the same: what is still
+being written, moved or taken away has another look by then.
+"""
+
+import signal
+import time
+from contextlib import suppress
+
+import typer
+
+from kb.cli.asking import NoAnswer, ask
+from kb.cli.exits import Exit
+from kb.cli.render import syncing as words
+from kb.cli.render.terminal import complain
+from kb.cli.syncing.following import Follower
+from kb.cli.syncing.looking import Look
+
+PAUSE_SECONDS = 2.0
+# Of a large folder a look takes long: at most a tenth of the time goes into looking.
+PAUSE_FOR_EACH_SECOND = 9.0
+# What went wrong in the engine is tried again, less and less often.
+LONGEST_PAUSE_SECONDS = 60.0
+ANSWER_WITHIN_SECONDS = 5.0
+
+
+class Watch:
+    """What was seen last, and how much of it has been carried over."""
+
+    def __init__(self, follower: Follower, engine_url: str, first: Look) -> None:
+        self._follower = follower
+        self._engine_url = engine_url
+        self._last: Look | None = first
+        self._carried = first
+        self._pending: set[str] = set()
+        self._absences: dict[str, str] = {}
+        self._failures = 0
+
+    def run(self) -> None:
+        """Only an interruption ends it, or an error that does not pass."""
+        pause = PAUSE_SECONDS
+        while True:
+            time.sleep(pause)
+            began_at = time.process_time()
+            self._look_again()
+            worked = time.process_time() - began_at
+            waiting = min(PAUSE_SECONDS * 2**self._failures, LONGEST_PAUSE_SECONDS)
+            pause = max(waiting, worked * PAUSE_FOR_EACH_SECOND)
+
+    def _look_again(self) -> None:
+        try:
+            look = self._follower.look()
+        except OSError as error:
+            self._last = None
+            self._miss("folder", words.folder_is_awaited(str(self._follower.folder), error), words.FOLDER_IS_BACK)
+            return
+        if look.is_empty and not self._carried.is_empty and not self._follower.may_be_empty:
+            self._last = None
+            self._miss("folder", words.empty_folder_is_awaited(str(self._follower.folder)), words.FOLDER_IS_BACK)
+            return
+        self._find("folder")
+        before, self._last = self._last, look
+        if before is None:
+            return
+        unsettled = look.differing(before)
+        if (look.differing(self._carried) | self._pending) - unsettled and self._engine_is_there():
+            self._carry_over(look, unsettled)
+
+    def _carry_over(self, look: Look, unsettled: set[str]) -> None:
+        try:
+            self._follower.go_on(look, unsettled)
+        except typer.Exit as error:
+            if error.exit_code not in (Exit.UNREACHABLE, Exit.FAILED):
+                raise
+            self._failures += 1
+            return
+        self._failures = 0
+        self._carried, self._pending = look, unsettled
+
+    def _engine_is_there(self) -> bool:
+        try:
+            ask(f"{self._engine_url}/health/live", within_seconds=ANSWER_WITHIN_SECONDS)
+        except NoAnswer:
+            self._miss("engine", words.engine_is_awaited(self._engine_url), words.ENGINE_IS_BACK)
+            return False
+        self._find("engine")
+        return True
+
+    def _miss(self, what: str, absence: str, return_: str) -> None:
+        """Say once that it is away."""
+        if what not in self._absences:
+            complain(absence)
+        self._absences[what] = return_
+
+    def _find(self, what: str) -> None:
+        if what in self._absences:
+            complain(self._absences.pop(what))
+
+
+def watch_folder(follower: Follower, engine_url: str) -> None:
+    """Follow the folder until Ctrl-C or SIGTERM, which is how it is meant to end."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with suppress(KeyboardInterrupt):
+            first = follower.begin()
+            complain(words.watching(str(follower.folder)))
+            Watch(follower, engine_url, first).run()
+    except typer.Exit as error:
+        if error.exit_code != Exit.INTERRUPTED:
+            raise
