@@ -3,7 +3,6 @@
 import os
 import pty
 import select
-import signal
 import struct
 import subprocess
 import termios
@@ -63,9 +62,6 @@ class OnTerminal:
     def interrupt(self) -> None:
         """Ctrl-C."""
         self.type("\x03")
-
-    def hang_up(self) -> None:
-        self._process.send_signal(signal.SIGHUP)
 
     def wait(self) -> int:
         """Until it has ended: its exit code."""

@@ -257,7 +257,7 @@ else:
         ("e\n", 0, "mine and theirs", []),
         ("overwrite\n", 0, "mine", []),
         ("what?\nk\n", 4, "theirs", ["mine"]),
-        ("\x03", 130, "theirs", ["mine"]),
+        ("\x03\n", 130, "theirs", ["mine"]),
     ],
 )
 def test_on_a_terminal_the_person_sees_the_other_change_and_decides(
