@@ -7,7 +7,7 @@ NODE_STAMP := .node/.set-up
 # Node.js trusts a list of its own, on which the proxy of a company never is; the system's list has it.
 CERTIFICATES := $(wildcard /etc/ssl/certs/ca-certificates.crt)
 
-.PHONY: help setup run check test test-all faults strace conformance evaluate bench docs lock clean
+.PHONY: help setup run check test test-all faults strace conformance evaluate bench docs screens lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ bench: $(STAMP) ## Measure how fast search and ingestion are, alone and for many
 
 docs: $(STAMP) ## Write the reference pages anew from the code
 	$(BIN)/python -m docs.generate
+
+screens: $(STAMP) ## Draw the docs' pictures of the terminal anew, from the running program
+	$(BIN)/python -m docs.screens
 
 # Pins stay as they are unless pyproject.toml rules them out; ARGS=--upgrade moves them.
 lock: $(STAMP) ## Pin what pyproject.toml asks for (ARGS=--upgrade: at its newest)

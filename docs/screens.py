@@ -4,22 +4,23 @@
 terminal. Nothing in a picture is made up, so it changes whenever the program does.
 """
 
+import contextlib
 import io
-import os
+import json
+import re
 import shlex
-import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 from tests.cli.terminal import OnTerminal
 from tests.engine_program import EngineProgram, own_environment
+from tests.pdf_files import make_text_pdf
 
 SCREENS = Path(__file__).parent / "screens"
-COLUMNS = 96
+COLUMNS = 100
 # As rich draws it, but with the reader's own fonts: a picture in the docs loads nothing from elsewhere.
 DRAWING = """\
 <svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
@@ -46,13 +47,103 @@ DRAWING = """\
 """
 
 
-@dataclass(frozen=True)
-class Screen:
-    name: str
-    command: str
+NOTES = {
+    "House": "# House\n\nThe spare key is under the third flower pot. The alarm code changes every spring.",
+    "Garden": "# Garden\n\nPrune the apple tree in February. The rain barrel leaks at the tap.",
+    "Travel": "# Travel\n\nThe night train to Lisbon leaves at 21:45. Reserve a berth two weeks ahead.",
+}
+PAGES = [
+    "Heat pump, user manual. Read this first: keep the outdoor unit free of snow and leaves.",
+    "Maintenance. Clean the filter every three months. A dirty filter raises the power bill by a tenth.",
+    "Faults. E7 means low pressure: check the valve, then call the installer.",
+]
+STANDUP = [
+    "We ship on Monday.\nAda tests the backup.\n",
+    "We ship on Thursday.\nAda tests the backup.\nGrace writes the notes.\n",
+]
+
+# In their order: a screen shows what those before it have left behind. {note} is the number of a note that was rewritten.
+SCREENS_OF = {
+    "add": "add papers --tag home",
+    "search": "search where is the key --top 3",
+    "why": "search filter cleaning --top 2 --why --tag home",
+    "list": "list --sort title",
+    "history": "history {note} --diff",
+    "sync": "sync papers --dry-run --verbose",
+    "doctor": "doctor",
+}
 
 
-def draw(screen: Screen, written: str) -> str:
+def make_sample(folder: Path) -> None:
+    folder.mkdir()
+    for name, text in NOTES.items():
+        (folder / f"{name.lower()}.md").write_text(text)
+    (folder / "heat-pump.pdf").write_bytes(make_text_pdf(PAGES))
+    (folder / ".gitignore").write_text("*.tmp\n")
+    (folder / "draft.tmp").write_text("half a thought")
+
+
+def change_sample(folder: Path) -> None:
+    (folder / "garden.md").rename(folder / "garden-2026.md")
+    (folder / "travel.md").unlink()
+    (folder / "house.md").write_text(NOTES["House"] + " The plumber has the other key.")
+    (folder / "kitchen.md").write_text("# Kitchen\n\nSharpen the knives on Sundays.")
+
+
+def capture(command: str, environment: Mapping[str, str]) -> str:
+    with OnTerminal(*shlex.split(command), environment=environment, columns=COLUMNS) as terminal:
+        terminal.wait()
+    return terminal.output
+
+
+def draw(name: str, command: str, written: str) -> str:
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, color_system="truecolor")
-    console.print(Text.from_ansi(written.replace("\r\n", "\n").rstrip()))
-    return console.export_svg(title=f"kb {screen.command}", code_format=DRAWING, unique_id=screen.name)
+    console.print(Text.from_ansi(_after_the_bars(written)))
+    return console.export_svg(title=f"kb {command}", code_format=DRAWING, unique_id=f"kb-{name}")
+
+
+def _after_the_bars(written: str) -> str:
+    """What is left on the screen: bars are drawn over themselves, and wiped away in the end."""
+    lines, row = [""], 0
+    for part in re.split(r"(\n|\x1b\[\d*A|\x1b\[2K)", re.sub(r"\r|\x1b\[\?25[lh]", "", written)):
+        if part == "\n":
+            row += 1
+            lines += [""] * (row == len(lines))
+        elif re.fullmatch(r"\x1b\[\d*A", part):
+            row = max(row - int(part[2:-1] or 1), 0)
+        elif part == "\x1b[2K":
+            lines[row] = ""
+        else:
+            lines[row] += part
+    return "\n".join(lines).strip("\n")
+
+
+def main() -> None:
+    SCREENS.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
+        folder = Path(scratch)
+        engine = EngineProgram(folder)
+        engine.start()
+        settings = {
+            "KB_ENGINE_URL": engine.url,
+            "KB_DATA_DIR": str(engine.data_dir),
+            "KB_MCP_PORT": engine.mcp_url.rpartition(":")[2],
+        }
+        environment = own_environment(folder, settings)
+        try:
+            make_sample(folder / "papers")
+            note = json.loads(engine.run_kb("addnote", STANDUP[0], "--title", "Stand-up", "--json").stdout)[
+                "document_id"
+            ]
+            engine.run_kb("updatenote", str(note), STANDUP[1])
+            for name, command in SCREENS_OF.items():
+                if name == "sync":
+                    change_sample(folder / "papers")
+                told = command.format(note=note)
+                (SCREENS / f"{name}.svg").write_text(draw(name, told, capture(told, environment)), encoding="utf-8")
+        finally:
+            engine.stop()
+
+
+if __name__ == "__main__":
+    main()

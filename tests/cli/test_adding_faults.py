@@ -17,7 +17,8 @@ from tests.cli.conftest import Kb, Pretend
 from tests.cli.terminal import OnTerminal
 from tests.engine_program import EngineProgram, kb_command, own_environment
 
-from kb.cli import calling, submitting
+from kb.cli import calling
+from kb.cli.adding import submitting
 
 LOST = None
 """Instead of an answer the connection ends."""

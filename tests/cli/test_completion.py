@@ -8,7 +8,7 @@ import pytest
 from tests.cli.conftest import Kb, Pretend
 from tests.engine_program import EngineProgram, kb_command, own_environment
 
-from kb.cli.completing import MOST_OFFERED
+from kb.cli.completing.candidates import MOST_OFFERED
 
 TAGS = ["quokka two words", "quokka:project/alpha", 'quokka it\'s "quoted" $HOME']
 

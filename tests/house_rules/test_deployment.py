@@ -16,7 +16,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from kb.child import STOP_WITHIN_SECONDS
-from kb.cli.main import app
+from kb.cli.table import ENTRIES
 from kb.engine.api.app import create_routes
 from kb.engine.processes.engine_process import SHUTDOWN_WITHIN_SECONDS
 from kb.mcp.guard import HEALTH_PATH
@@ -97,7 +97,7 @@ def test_engine_and_mcp_server_start_by_default_and_one_profile_stands_for_each_
 @pytest.mark.parametrize("name", SERVICES)
 def test_each_image_runs_the_kb_command_of_its_program(name: str) -> None:
     """D2"""
-    commands = {command.callback.__name__ for command in app.registered_commands if command.callback}
+    commands = set(ENTRIES)
 
     command = json.loads(last_of("CMD", steps_of(SERVICES[name])))
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.cli.measures import ndcg, recall, reciprocal_rank
+from kb.cli.evaluating.measures import ndcg, recall, reciprocal_rank
 
 RANKINGS = st.lists(st.integers(0, 20), max_size=20, unique=True)
 EXPECTED = st.frozensets(st.integers(0, 20), min_size=1)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.cli.questions import BadQuestions, Question, parse_questions
+from kb.cli.evaluating.questions import BadQuestions, Question, parse_questions
 
 WORDS = st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters=";"), min_size=1)
 QUESTIONS = st.lists(st.tuples(WORDS, st.lists(WORDS, min_size=1, unique=True), st.lists(WORDS, unique=True)))

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kb.cli.adding.reporting import Report
+from kb.cli.adding.sources import Source
+from kb.cli.adding.submitting import Outcome, Submission
 from kb.cli.calling import Failure
 from kb.cli.exits import Exit
 from kb.cli.render.progress import Board
-from kb.cli.reporting import Report
-from kb.cli.sources import Source
-from kb.cli.submitting import Outcome, Submission
 
 UNSUPPORTED = Failure("No.", Exit.REFUSED, "unsupported_format")
 

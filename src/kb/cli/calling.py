@@ -41,7 +41,6 @@ EXIT_OF_STATUS = {
     415: Exit.REFUSED,
     422: Exit.REFUSED,
 }
-INTERRUPTED = Exit.INTERRUPTED
 # An engine that is started anew is there again within seconds, unless it brings its data up to date first.
 COME_BACK_WITHIN_SECONDS = 60.0
 LOOK_AGAIN_AFTER_SECONDS = 0.5

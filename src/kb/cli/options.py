@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kb.cli.completing import complete_documents, complete_notes, complete_tags
+from kb.cli.completing.candidates import complete_documents, complete_notes, complete_tags
 from kb.cli.exits import Exit
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the engine's JSON, one answer a line.")]

@@ -8,7 +8,7 @@ from kb.cli.exits import Exit
 from kb.cli.options import AsJson, EngineUrl, NoWait, Tag, Tags, Title, join_tags
 
 if TYPE_CHECKING:
-    from kb.cli.sources import Selection
+    from kb.cli.adding.sources import Selection
 
 
 def add(
@@ -41,11 +41,11 @@ def add(
 
     Ctrl-C stops the sending; what the engine has accepted by then it finishes.
     """
+    from kb.cli.adding.reporting import Report, add_files
+    from kb.cli.adding.submitting import Wishes
     from kb.cli.calling import call_engine
     from kb.cli.render.adding import NO_FILES, show_plan
     from kb.cli.render.terminal import complain
-    from kb.cli.reporting import Report, add_files
-    from kb.cli.submitting import Wishes
 
     selection = _select(paths, name, title)
     report = Report(len(selection.sources), selection.skipped, as_json=as_json, is_verbose=verbose)
@@ -67,9 +67,9 @@ def add(
 
 
 def _select(paths: list[str], stdin_name: str, title: str | None) -> "Selection":
+    from kb.cli.adding.sources import PathsMissing, select_sources
     from kb.cli.render.adding import ONE_TITLE_FOR_MANY, no_such_files
     from kb.cli.render.terminal import complain
-    from kb.cli.sources import PathsMissing, select_sources
 
     try:
         selection = select_sources(paths, stdin_name)

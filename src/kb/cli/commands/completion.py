@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from kb.cli.completing.shells import SCRIPTS, Shell, parse_bash_line, render_offers
 from kb.cli.exits import Exit
-from kb.cli.shells import SCRIPTS, Shell, parse_bash_line, render_offers
 
 
 def completion(

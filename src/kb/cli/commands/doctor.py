@@ -36,8 +36,8 @@ def doctor(
     makes anew what is derived: documents, notes and tags are never touched.
     """
     from kb.cli.checks import Verdict, worst_of
+    from kb.cli.checks.examination import Doctor
     from kb.cli.commands.programs import ending_plainly
-    from kb.cli.examining import Doctor
     from kb.cli.render.doctor import describe, show_check, show_verdict
     from kb.cli.render.problems import STOPPED
     from kb.cli.render.terminal import complain, print_json
@@ -78,7 +78,7 @@ def reindex(
     Searches go on meanwhile, with what is there. It is needed after damage (`kb doctor` tells), and helps nothing else.
     """
     from kb.cli.calling import call_engine
-    from kb.cli.examining import follow
+    from kb.cli.checks.examination import follow
     from kb.cli.render.doctor import reindex_failed, reindexing_goes_on, show_reindexed, show_reindexing
     from kb.cli.render.terminal import complain, print_json
 

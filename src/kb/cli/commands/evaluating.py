@@ -10,8 +10,8 @@ from kb.cli.exits import Exit
 from kb.cli.options import EngineUrl
 
 if TYPE_CHECKING:
-    from kb.cli.evaluating import Outcome
-    from kb.cli.questions import Question
+    from kb.cli.evaluating.questions import Question
+    from kb.cli.evaluating.running import Outcome
     from kb.client import EngineClient
 
 
@@ -40,7 +40,7 @@ def evaluate(
     Of the first ten that are found, nDCG@10 tells how good their order is, Recall@10 how much of what you expected is
     there, MRR@10 how far up the first of it stands. All are 1 at best. Nothing is changed by it.
     """
-    from kb.cli.evaluating import average
+    from kb.cli.evaluating.running import average
     from kb.cli.render.evaluating import show_evaluation, too_low, warn, written_out
     from kb.cli.render.terminal import complain, print_json
 
@@ -58,8 +58,8 @@ def evaluate(
 
 def _evaluate(questions: "list[Question]", engine_url: str | None) -> "list[Outcome]":
     from kb.cli.calling import call_engine
-    from kb.cli.evaluating import evaluate_questions
-    from kb.cli.questions import BadQuestions
+    from kb.cli.evaluating.questions import BadQuestions
+    from kb.cli.evaluating.running import evaluate_questions
     from kb.cli.render.evaluating import wrong_lines
     from kb.cli.render.progress import progress_of_copying
     from kb.cli.render.terminal import complain
@@ -77,7 +77,7 @@ def _evaluate(questions: "list[Question]", engine_url: str | None) -> "list[Outc
 
 def _read_questions(file: str) -> "list[Question]":
     """Ends the command if they cannot be read, before any is asked."""
-    from kb.cli.questions import BadQuestions, parse_questions
+    from kb.cli.evaluating.questions import BadQuestions, parse_questions
     from kb.cli.render.evaluating import NO_QUESTIONS, NOT_UTF8, cannot_be_read, wrong_lines
     from kb.cli.render.terminal import complain
 

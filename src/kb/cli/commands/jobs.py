@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kb.cli.completing import complete_jobs
+from kb.cli.completing.candidates import complete_jobs
 from kb.cli.exits import Exit
 from kb.cli.options import AsJson, EngineUrl, Yes
 
@@ -75,7 +75,7 @@ def cancel(
     Nothing of a cancelled job can be searched. `kb retry` takes it up again.
     """
     from kb.cli.calling import call_engine
-    from kb.cli.following import for_each, report_failures
+    from kb.cli.submitted import for_each, report_failures
     from kb.cli.render.jobs import show_cancelled
     from kb.cli.render.terminal import print_json
 
@@ -93,7 +93,7 @@ def _unended_that_may_go(engine_url: str | None, *, yes: bool) -> list[str]:
     """The ids of all jobs that have not ended, if the user agrees. Ends the command if not, or if there are none."""
     from kb.cli.calling import call_engine
     from kb.cli.confirming import require_consent
-    from kb.cli.following import UNENDED, read_jobs
+    from kb.cli.submitted import UNENDED, read_jobs
     from kb.cli.render.jobs import NOBODY_TO_ASK, NONE_UNENDED, NOTHING_CANCELLED, question_before_cancelling
     from kb.cli.render.terminal import complain
 
@@ -122,7 +122,7 @@ def retry(
     It waits for them to end, unless told otherwise.
     """
     from kb.cli.calling import call_engine
-    from kb.cli.following import follow, for_each, read_jobs, report_failures
+    from kb.cli.submitted import follow, for_each, read_jobs, report_failures
     from kb.cli.render.jobs import NONE_FAILED, show_queued
     from kb.cli.render.terminal import complain, print_json
 
@@ -147,7 +147,7 @@ def retry(
 
 def _follow_jobs(job_ids: list[str], engine_url: str | None, *, as_json: bool) -> None:
     from kb.cli.calling import call_engine
-    from kb.cli.following import UNENDED, follow, for_each, read_jobs, report_failures
+    from kb.cli.submitted import UNENDED, follow, for_each, read_jobs, report_failures
     from kb.cli.render.jobs import NONE_UNENDED
     from kb.cli.render.terminal import complain
 
@@ -164,7 +164,7 @@ def _follow_jobs(job_ids: list[str], engine_url: str | None, *, as_json: bool) -
 
 def _show_jobs(job_ids: list[str], engine_url: str | None, *, as_json: bool) -> None:
     from kb.cli.calling import call_engine
-    from kb.cli.following import for_each, report_failures
+    from kb.cli.submitted import for_each, report_failures
     from kb.cli.render.jobs import show_in_full
     from kb.cli.render.terminal import print_json
 

@@ -41,8 +41,8 @@ def addnote(
 
     Without a text, on a terminal, it opens your editor (VISUAL, EDITOR) for one.
     """
+    from kb.cli.adding.submitting import report_job
     from kb.cli.calling import call_engine
-    from kb.cli.submitting import report_job
 
     wanted = join_tags(tags, tag)
 

@@ -1,6 +1,6 @@
 """What is told beside a shell's script."""
 
-from kb.cli.shells import Shell
+from kb.cli.completing.shells import Shell
 
 HOW_TO_KEEP = {
     Shell.BASH: "To have it always, put this line into ~/.bashrc:  source <(kb completion bash)",

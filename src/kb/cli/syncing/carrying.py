@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import httpx
 
+from kb.cli.adding.sources import Source
+from kb.cli.adding.submitting import UNSUPPORTED_FORMAT, Outcome, submit_files
 from kb.cli.calling import Failure, failure_of
 from kb.cli.exits import Exit
-from kb.cli.sources import Source
-from kb.cli.submitting import UNSUPPORTED_FORMAT, Outcome, submit_files
 from kb.cli.syncing.looking import Look
 from kb.cli.syncing.memory import Memory, Refusal
 from kb.cli.syncing.planning import Add, Delete, FolderContent, Plan, Rename, Replace, Skip, Step

@@ -24,6 +24,8 @@ PAUSE_FOR_EACH_SECOND = 9.0
 # What went wrong in the engine is tried again, less and less often.
 LONGEST_PAUSE_SECONDS = 60.0
 ANSWER_WITHIN_SECONDS = 5.0
+# Somebody else may have changed the base: deleted a document, cleared it, restored a backup.
+COMPARE_ALL_AFTER_SECONDS = 600.0
 
 
 class Watch:
@@ -37,6 +39,7 @@ class Watch:
         self._pending: set[str] = set()
         self._absences: dict[str, str] = {}
         self._failures = 0
+        self._compared_at = time.monotonic()
 
     def run(self) -> None:
         """Only an interruption ends it, or an error that does not pass."""
@@ -65,7 +68,9 @@ class Watch:
         if before is None:
             return
         unsettled = look.differing(before)
-        if (look.differing(self._carried) | self._pending) - unsettled and self._engine_is_there():
+        has_changed = bool((look.differing(self._carried) | self._pending) - unsettled)
+        is_due = time.monotonic() - self._compared_at > COMPARE_ALL_AFTER_SECONDS
+        if (has_changed or is_due) and self._engine_is_there():
             self._carry_over(look, unsettled)
 
     def _carry_over(self, look: Look, unsettled: set[str]) -> None:
@@ -77,7 +82,7 @@ class Watch:
             self._failures += 1
             return
         self._failures = 0
-        self._carried, self._pending = look, unsettled
+        self._carried, self._pending, self._compared_at = look, unsettled, time.monotonic()
 
     def _engine_is_there(self) -> bool:
         try:

@@ -9,8 +9,8 @@ from statistics import fmean
 import httpx
 
 from kb.cli.calling import failure_of
-from kb.cli.measures import ndcg, recall, reciprocal_rank
-from kb.cli.questions import BadQuestions, Question
+from kb.cli.evaluating.measures import ndcg, recall, reciprocal_rank
+from kb.cli.evaluating.questions import BadQuestions, Question
 from kb.client import EngineClient, Json
 
 MODES = ("hybrid", "fts", "vector")

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 
+from kb.cli.adding.sources import Source, path_as_text
+from kb.cli.adding.submitting import Journey, Submission, Wishes, has_failed, is_unsupported
 from kb.cli.calling import Failure
 from kb.cli.exits import Exit
 from kb.cli.folders.scanning import SkippedFile
 from kb.cli.render import adding
 from kb.cli.render.progress import Board, progress_of_files
 from kb.cli.render.terminal import complain, print_json
-from kb.cli.sources import Source, path_as_text
-from kb.cli.submitting import Journey, Submission, Wishes, has_failed, is_unsupported
 from kb.client import EngineClient
 
 

@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import httpx
 
+from kb.cli.adding.submitting import report_job
 from kb.cli.calling import Failure, failure_of
 from kb.cli.exits import Exit
 from kb.cli.render.jobs import bars_of_jobs, name_of
 from kb.cli.render.terminal import complain
-from kb.cli.submitting import report_job
 from kb.client import EngineClient, Json
 
 JOBS_A_CALL = 1000
