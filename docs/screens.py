@@ -62,7 +62,7 @@ STANDUP = [
     "We ship on Thursday.\nAda tests the backup.\nGrace writes the notes.\n",
 ]
 
-# In their order: a screen shows what those before it have left behind. {note} is the number of a note that was rewritten.
+# In their order: a screen shows what those before it have left behind. {note} is a note that was rewritten.
 SCREENS_OF = {
     "add": "add papers --tag home",
     "search": "search where is the key --top 3",
