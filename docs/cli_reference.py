@@ -24,7 +24,9 @@ def render_command_line() -> str:
 
 
 def _render(command: Any, name: str) -> Iterator[str]:  # typer does not export the class of its commands
-    context = command.context_class(command, info_name=name, terminal_width=WIDTH, max_content_width=WIDTH)
+    context = command.context_class(
+        command, info_name=name, terminal_width=WIDTH, max_content_width=WIDTH, help_option_names=["-h", "--help"]
+    )
     names = command.list_commands(context) if hasattr(command, "list_commands") else []
     if not names or name == "kb":
         yield f"\n## `{name}`\n\n```text\n{command.get_help(context)}\n```\n"

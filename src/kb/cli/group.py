@@ -21,6 +21,8 @@ _OVERVIEW = (
     "kb connect claude-code",
 )
 _WIDEST = max(map(len, ENTRIES))
+_TYPE = re.compile(r" <([^>|]+)>$")
+_WORDS = {"str": " TEXT", "path": " PATH", "int": " N", "int range": " N"}
 
 
 class Command(TyperCommand):
@@ -37,6 +39,24 @@ class Command(TyperCommand):
             with formatter.indentation():
                 formatter.write_text(paragraph)
         self.format_options(ctx, formatter)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """`ID` and `[ID]...`, where typer writes `{ID}`; and nothing of what has no name."""
+        pieces = super().collect_usage_pieces(ctx)
+        return [piece.replace("{", "").replace("}", "") for piece in pieces if not piece.startswith("[]")]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """As typer does, but in words for people: `--port N`, not `--port <int range>`."""
+        rows: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
+        for parameter in self.get_params(ctx):
+            if record := parameter.get_help_record(ctx):
+                kind, (name, told) = parameter.param_type_name, record
+                plain = _TYPE.sub(_in_words if kind == "option" else "", name)
+                rows[kind].append((plain, told.replace("  [required]", "")))
+        for title, listed in (("Arguments", rows["argument"]), ("Options", rows["option"])):
+            if listed:
+                with formatter.section(title):
+                    formatter.write_dl(listed)
 
 
 class CommandOnWords(Command):
@@ -87,6 +107,10 @@ class CommandsOnDemand(TyperGroup):
                 formatter.write_dl([(f"{entry.name:<{_WIDEST}}", entry.summary) for entry in entries])
         aliases = ", ".join(f"{alias} is {name}" for alias, name in ALIASES.items())
         formatter.write(f"\nAliases: {aliases}. `kb COMMAND --help` tells more of each.\n")
+
+
+def _in_words(type: re.Match[str]) -> str:
+    return _WORDS.get(type[1], type[0])
 
 
 def load_command(entry: Entry) -> Any:

@@ -154,7 +154,7 @@ def _load_engine_settings(host: str | None, port: int | None, data_dir: Path | N
     settings = load_engine_settings({"host": host, "port": port, "data_dir": data_dir})
     settings.refuse_public_without_key()
     try:
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise SettingsError(unusable_data_dir(error)) from error
     return settings
