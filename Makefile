@@ -40,9 +40,10 @@ evaluate: $(STAMP) ## Measure how well search finds: make evaluate DATA=folder
 	@test -n "$(DATA)" || { echo "Name the folder of judged queries: make evaluate DATA=folder" >&2; exit 2; }
 	$(BIN)/python -m evaluation.run "$(DATA)"
 
-bench: $(STAMP) ## Measure how fast search and ingestion are, alone and for many agents
+bench: $(STAMP) ## Measure how fast search, ingestion and the command line are, alone and for many agents
 	$(BIN)/python -m bench.search
 	$(BIN)/python -m bench.agents
+	$(BIN)/python -m bench.command_line
 	$(BIN)/python -m bench.ingestion
 	$(BIN)/python -m bench.ocr
 	$(BIN)/python -m bench.scans

@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.engine_program import SOURCES, EngineProgram, own_environment
 
 PAGE = (SOURCES.parent / "docs/how-to/script-it.md").read_text(encoding="utf-8")
+(SHELL,) = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
 SCRIPT, PROGRAM = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
@@ -15,6 +16,21 @@ def run(code: str, engine: EngineProgram, folder: Path, *arguments: str) -> subp
     environment = own_environment(folder, {"KB_ENGINE_URL": engine.url})
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_c2_the_shell_script_finds_its_note_and_deletes_it(running_engine: EngineProgram, tmp_path: Path) -> None:
+    """C3, C5"""
+    kb = tmp_path / "kb"
+    kb.write_text(f'#!/bin/sh\nexec {sys.executable} -m kb.cli.main "$@"\n')
+    kb.chmod(0o700)
+    environment = own_environment(tmp_path, {"KB_ENGINE_URL": running_engine.url})
+    environment["PATH"] = f"{tmp_path}:{environment['PATH']}"
+
+    result = subprocess.run(["sh", "-e", "-c", SHELL], env=environment, capture_output=True, text=True, check=False)
+
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "Backups run at three in the morning" in result.stdout.splitlines()[0]
+    assert re.search(r"^Document \d+ deleted: Backups run", result.stdout, re.MULTILINE)
 
 
 def test_the_synchronous_script_adds_a_file_and_finds_it(running_engine: EngineProgram, tmp_path: Path) -> None:
