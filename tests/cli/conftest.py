@@ -7,6 +7,7 @@ import pytest
 from tests.engine_program import EngineProgram
 from typer.testing import CliRunner, Result
 
+from kb.cli.calling import warn_once
 from kb.cli.main import app
 
 Kb = Callable[..., Result]
@@ -21,6 +22,8 @@ def kb(running_engine: EngineProgram, tmp_path: Path, monkeypatch: pytest.Monkey
 
     def run(*arguments: str, stdin: str | bytes | None = None, **settings: str) -> Result:
         environment = {"KB_ENGINE_URL": running_engine.url, **settings}
+        # As in a process of its own.
+        warn_once.cache_clear()
         return CliRunner().invoke(app, arguments, input=stdin, env=environment, catch_exceptions=False)
 
     return run

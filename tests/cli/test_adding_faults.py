@@ -17,7 +17,7 @@ from tests.cli.conftest import Kb, Pretend
 from tests.cli.terminal import OnTerminal
 from tests.engine_program import EngineProgram, kb_command, own_environment
 
-from kb.cli import calling
+from kb.cli import patience
 from kb.cli.adding import submitting
 
 LOST = None
@@ -96,7 +96,7 @@ class ScriptedEngine:
 
     def job(self, job_id: int) -> dict[str, object]:
         progress = {"progress": 0.5, "message": "Processing page 5 of 10", "current_step": "", "error": None}
-        result = {"document_id": job_id, "duplicate": False, "chunks_created": 1}
+        result = {"document_id": job_id, "duplicate": False, "replaced": False, "chunks_created": 1}
         return {"id": job_id, "status": self.status, **progress, **result}
 
 
@@ -153,7 +153,7 @@ def test_an_engine_that_stays_away_is_given_up_and_it_is_told_how_far_it_came(
     kb: Kb, engine: ScriptedEngine, folder: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer, code: int
 ) -> None:
     """C3"""
-    monkeypatch.setattr(calling, "COME_BACK_WITHIN_SECONDS", 0.1)
+    monkeypatch.setattr(patience, "COME_BACK_WITHIN_SECONDS", 0.1)
     engine.status = "completed"
     engine.answer_to = lambda upload, place: answer if place >= 5 else ACCEPTED
 

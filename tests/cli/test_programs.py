@@ -123,7 +123,3 @@ def test_a_folder_without_the_model_is_refused(kb: Kb, tmp_path: Path) -> None:
 
     assert result.exit_code == 1
     assert "config.json" in result.stderr
-
-
-def test_the_version_is_told(kb: Kb) -> None:
-    assert kb("version").stdout == "kb 3.0.0\n"

@@ -242,6 +242,7 @@ def shelf(store: Store) -> dict[str, Document]:
         (DocumentOrder.FILENAME, "abc"),
         (DocumentOrder.TITLE, "abc"),
         (DocumentOrder.SIZE, "abc"),
+        (DocumentOrder.SOURCE_PATH, "bac"),
     ],
 )
 def test_e10_documents_are_listed_in_each_order_and_its_reverse(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.cli.clients.files import NotOurs, merge, read_configuration, write_configuration
-from kb.cli.clients.known import CLIENTS, PLACEHOLDER, Client, McpServer, Name, build_configuration
+from kb.cli.connecting.files import NotOurs, merge, read_configuration, write_configuration
+from kb.cli.connecting.known import CLIENTS, PLACEHOLDER, Client, McpServer, Name, build_configuration
 from kb.settings import config_home
 
 NOW = datetime(2026, 7, 31, 12, 0, 0, tzinfo=UTC)

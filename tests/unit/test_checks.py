@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from kb.cli.checks import Check, Verdict, worst_of
-from kb.cli.checks.damage import Problem, check_damage
-from kb.cli.checks.engine import check_queue, check_status
+from kb.cli.examining import Check, Verdict, worst_of
+from kb.cli.examining.damage import Problem, check_damage
+from kb.cli.examining.engine import check_queue, check_status
 from kb.cli.render.doctor import describe
 from kb.version import VERSION
 

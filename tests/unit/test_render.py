@@ -13,8 +13,7 @@ from kb.cli.render.documents import show_document, show_documents
 from kb.cli.render.programs import show_running
 from kb.cli.render.searching import remark_on_hits, show_hits
 from kb.cli.render.status import show_status
-from kb.cli.render.terminal import print_json
-from kb.cli.render.times import local_time
+from kb.cli.render.terminal import local_time, print_json
 from kb.settings import EngineSettings, read_settings
 
 HIT: dict[str, Any] = {

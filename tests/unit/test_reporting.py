@@ -17,7 +17,14 @@ UNSUPPORTED = Failure("No.", Exit.REFUSED, "unsupported_format")
 
 
 def submission(place: int, outcome: Outcome | None = None, *, is_named: bool = True) -> Submission:
-    job = {"id": place, "status": "completed", "document_id": place, "duplicate": False, "chunks_created": 1}
+    job = {
+        "id": place,
+        "status": "completed",
+        "document_id": place,
+        "duplicate": False,
+        "replaced": False,
+        "chunks_created": 1,
+    }
     return Submission(Source(f"file{place}", ("", b""), None, is_named), outcome or job)
 
 

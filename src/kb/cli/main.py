@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from kb.cli.exits import Exit
 from kb.cli.group import CommandsOnDemand
 from kb.version import VERSION
 
@@ -48,7 +49,10 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="replace")
     if any("\udc80" <= character <= "\udcff" for character in "".join(sys.argv)):
-        sys.exit("kb: an argument is not UTF-8 text.")
+        print(
+            "kb: An argument is not UTF-8 text. Of a file with such a name, give the folder it is in.", file=sys.stderr
+        )
+        sys.exit(Exit.USAGE)
     try:
         app(prog_name="kb")
     finally:

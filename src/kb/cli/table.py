@@ -46,14 +46,14 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("clear", "documents:clear", "Delete everything."),
     ),
     "Follow": (
-        Entry("status", "searching:status", "Show how the engine is and what it holds."),
+        Entry("status", "status:status", "Show how the engine is and what it holds."),
         Entry("jobs", "jobs:jobs", "List jobs, the newest first."),
         Entry("cancel", "jobs:cancel", "Cancel jobs that have not ended."),
         Entry("retry", "jobs:retry", "Try jobs again that failed or were cancelled."),
     ),
     "Keep": (
         Entry("doctor", "doctor:doctor", "Look for what is wrong, and say how to put it right."),
-        Entry("reindex", "doctor:reindex", "Make anew all that searches use, from the originals and notes."),
+        Entry("reindex", "reindexing:reindex", "Make anew all that searches use, from the originals and notes."),
         Entry("backup", "backups:backup", "Copy everything into a new folder and check the copy."),
         Entry("restore", "backups:restore", "Put a backup in the place of everything that is there."),
         Entry("export", "bundles:export_bundle", "Write everything into one bundle: files, vectors and history."),

@@ -18,8 +18,9 @@ from typing import TypeAlias
 import httpx
 
 from kb.cli.adding.sources import Source
-from kb.cli.calling import Failure, Patience, failure_of
+from kb.cli.calling import Failure, failure_of
 from kb.cli.exits import Exit
+from kb.cli.patience import Patience
 from kb.cli.render import adding
 from kb.cli.render.problems import cannot_be_read
 from kb.cli.render.progress import Board, progress_of_files

@@ -9,9 +9,11 @@ from typing import Annotated
 
 import typer
 
-from kb.cli.commands.programs import DataDir, ending_plainly
+from kb.cli.commands.programs import DataDir
 from kb.cli.confirming import require_consent
+from kb.cli.ending import ending_plainly
 from kb.cli.exits import Exit
+from kb.cli.options import Yes
 
 ManifestAsJson = Annotated[bool, typer.Option("--json", help="Print the backup's manifest as JSON, in one line.")]
 
@@ -59,7 +61,7 @@ def restore(
     source: Annotated[Path, typer.Argument(metavar="BACKUP", help="The folder that `kb backup` has written.")],
     *,
     data_dir: DataDir = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
     as_json: ManifestAsJson = False,
 ) -> None:
     """Put a backup in the place of everything that is there.
@@ -114,4 +116,4 @@ def _refusing_plainly() -> Iterator[None]:
         raise typer.Exit(Exit.NOT_FOUND if isinstance(error, NotFound) else Exit.REFUSED) from None
     except KeyboardInterrupt:
         complain(STOPPED)
-        raise typer.Exit(Exit.FAILED) from None
+        raise typer.Exit(Exit.INTERRUPTED) from None

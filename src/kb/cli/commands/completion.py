@@ -28,7 +28,7 @@ def completion(
         return
     print(SCRIPTS[shell].strip())
     if sys.stdout.isatty():
-        from kb.cli.render.completion import HOW_TO_KEEP
+        from kb.cli.completing.shells import HOW_TO_KEEP
 
         print(f"\n{HOW_TO_KEEP[shell]}", file=sys.stderr)
 

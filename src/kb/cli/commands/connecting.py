@@ -9,7 +9,7 @@ from kb.cli.exits import Exit
 from kb.cli.options import Yes
 
 if TYPE_CHECKING:
-    from kb.cli.clients.known import Client, Json, McpServer
+    from kb.cli.connecting.known import Client, Json, McpServer
 
 ANSWER_WITHIN_SECONDS = 2.0
 NAMES = ("claude-desktop", "claude-code", "vscode", "cursor", "amazon-q")
@@ -65,8 +65,8 @@ def connect(
 
 def _describe_server(name: str, url: str | None, *, readonly: bool) -> "tuple[McpServer, str]":
     """And the key to it; empty if it is open."""
-    from kb.cli.asking import mcp_server_url
-    from kb.cli.clients.known import McpServer
+    from kb.cli.connecting.known import McpServer
+    from kb.cli.probing import mcp_server_url
     from kb.cli.render import connecting as words
     from kb.cli.render.terminal import complain
     from kb.settings import SettingsError, load_mcp_settings
@@ -92,7 +92,7 @@ def _describe_server(name: str, url: str | None, *, readonly: bool) -> "tuple[Mc
 
 
 def _warn_unless_it_answers(server: "McpServer", key: str) -> None:
-    from kb.cli.asking import NoAnswer, ask
+    from kb.cli.probing import NoAnswer, ask
     from kb.cli.render.connecting import not_an_mcp_server, server_is_unreachable, wants_another_key
     from kb.cli.render.terminal import complain
 
@@ -108,7 +108,7 @@ def _warn_unless_it_answers(server: "McpServer", key: str) -> None:
 
 
 def _print(chosen: str, server: "McpServer", key: str | None) -> None:
-    from kb.cli.clients.known import CLIENTS, Name, build_configuration
+    from kb.cli.connecting.known import CLIENTS, Name, build_configuration
     from kb.cli.render.connecting import show_command, show_configuration
 
     client = CLIENTS[Name(chosen)]
@@ -119,8 +119,8 @@ def _print(chosen: str, server: "McpServer", key: str | None) -> None:
 
 
 def _write(chosen: str, server: "McpServer", key: str, *, yes: bool) -> None:
-    from kb.cli.clients.files import NotOurs, merge, read_configuration
-    from kb.cli.clients.known import CLIENTS, Name, build_configuration
+    from kb.cli.connecting.files import NotOurs, merge, read_configuration
+    from kb.cli.connecting.known import CLIENTS, Name, build_configuration
     from kb.cli.render.connecting import cannot_be_changed, left_alone
     from kb.cli.render.terminal import complain
 
@@ -143,8 +143,8 @@ def _write_merged(
 ) -> None:
     from datetime import UTC, datetime
 
-    from kb.cli.clients.files import write_configuration
     from kb.cli.confirming import require_consent
+    from kb.cli.connecting.files import write_configuration
     from kb.cli.render import connecting as words
     from kb.cli.render.terminal import complain
 

@@ -24,10 +24,18 @@ class Sort(StrEnum):
     FILENAME = "filename"
     TITLE = "title"
     SIZE = "size"
+    SOURCE_PATH = "source_path"
 
 
 # The engine begins with what people expect first: the newest, the largest, the letter A.
-_REVERSED = {Sort.RECENT: "asc", Sort.DATE_ADDED: "asc", Sort.FILENAME: "desc", Sort.TITLE: "desc", Sort.SIZE: "asc"}
+_REVERSED = {
+    Sort.RECENT: "asc",
+    Sort.DATE_ADDED: "asc",
+    Sort.FILENAME: "desc",
+    Sort.TITLE: "desc",
+    Sort.SIZE: "asc",
+    Sort.SOURCE_PATH: "desc",
+}
 
 
 def get(

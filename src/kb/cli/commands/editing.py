@@ -32,8 +32,7 @@ def edit(document_id: NoteId, *, as_json: AsJson = False, engine_url: EngineUrl 
     Whatever happens, what you typed is not lost.
     """
     from kb.cli.drafts import choose_editor, open_draft
-    from kb.cli.render.editing import not_a_note, unchanged
-    from kb.cli.render.notes import show_updated
+    from kb.cli.render.editing import not_a_note, show_updated, unchanged
     from kb.cli.render.terminal import complain, print_json
 
     editor = choose_editor()

@@ -124,7 +124,6 @@ def _revert(document_id: str, version: int, engine_url: str | None, *, as_json: 
     from kb.cli.render.terminal import print_json
 
     now = call_engine(engine_url, lambda engine: engine.get_document(document_id, chunks=False))
-    _find(document_id, version, engine_url)
     note = call_engine(
         engine_url, lambda engine: engine.revert_note(document_id, version, expected_version=now["version"])
     )

@@ -19,7 +19,7 @@ def list_models(
 
     $ kb model list
     """
-    from kb.cli.commands.programs import ending_plainly
+    from kb.cli.ending import ending_plainly
     from kb.cli.render.models import show_models
     from kb.cli.render.terminal import print_json
     from kb.settings import cache_dir, load_engine_settings, model_folder
@@ -50,10 +50,10 @@ def fetch(
 
     Does nothing if it is there. The folder where it is goes to standard output.
     """
-    from kb.cli.commands.programs import ending_plainly
+    from kb.cli.ending import ending_plainly
     from kb.cli.render.models import fetching
+    from kb.cli.render.progress import spinner
     from kb.cli.render.terminal import complain
-    from kb.cli.render.waiting import spinner
     from kb.settings import cache_dir
 
     with ending_plainly():

@@ -97,7 +97,7 @@ def updatenote(
     Its tags stay unless you give others. What it said before is kept: see `kb history`.
     """
     from kb.cli.calling import call_engine
-    from kb.cli.render.notes import show_updated
+    from kb.cli.render.editing import show_updated
     from kb.cli.render.terminal import print_json
 
     new_text = read_text(text)

@@ -17,7 +17,7 @@ def open_page(*, engine_url: EngineUrl = None) -> None:
     import webbrowser
 
     from kb.cli.calling import Failure, call_engine, end
-    from kb.cli.render.opening import NO_BROWSER, no_page
+    from kb.cli.render.programs import NO_BROWSER, no_page
     from kb.cli.render.terminal import complain
 
     url, has_page = call_engine(engine_url, lambda engine: _find_page(engine_url))

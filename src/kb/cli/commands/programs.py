@@ -3,15 +3,15 @@
 import logging
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kb.cli.exits import Exit
+from kb.cli.ending import ending_plainly, until_interrupted
 from kb.cli.options import EngineUrl
 from kb.logs import log_to_stderr
 from kb.version import VERSION
@@ -50,7 +50,7 @@ def up(*, host: Host = None, port: Port = None, mcp_port: McpPortBesides = None,
     from kb.cli.render.programs import not_installed, reachable, show_running, waiting_for_port
     from kb.cli.render.terminal import complain
 
-    with ending_plainly(), ExitStack() as opened:
+    with until_interrupted(), ending_plainly(), ExitStack() as opened:
         settings = _load_engine_settings(host, port, data_dir)
         if find_spec("mcp") is None:
             complain(f"{not_installed('mcp')} Starting the engine alone.")
@@ -84,7 +84,7 @@ def engine(*, host: Host = None, port: Port = None, data_dir: DataDir = None) ->
     $ kb engine
     $ kb engine --host 0.0.0.0 --port 8000
     """
-    with ending_plainly():
+    with until_interrupted(), ending_plainly():
         _serve_engine(_load_engine_settings(host, port, data_dir), on_listening=lambda url: None)
 
 
@@ -93,7 +93,7 @@ def mcp(*, host: McpHost = None, port: McpPort = None, engine_url: EngineUrl = N
 
     $ kb mcp --engine-url http://kb.example:8000
     """
-    with ending_plainly("mcp"):
+    with until_interrupted(), ending_plainly("mcp"):
         _warn()
         settings = _load_mcp_settings({"mcp_host": host, "mcp_port": port, "engine_url": engine_url})
         from kb.listening import listen
@@ -109,7 +109,7 @@ def worker(*, data_dir: DataDir = None) -> None:
 
     $ kb worker --data-dir /srv/kb
     """
-    with ending_plainly():
+    with until_interrupted(), ending_plainly():
         settings = _load_engine_settings(None, None, data_dir)
         from kb.engine.processes.worker_process import Nudges, run_worker
 
@@ -211,26 +211,3 @@ def _mcp_options(settings: "McpSettings", engine_url: str) -> "McpOptions":
         access=access,
         log_format=settings.log_format,
     )
-
-
-@contextmanager
-def ending_plainly(extra: str = "engine") -> Iterator[None]:
-    """What a person can put right ends the program with a sentence; Ctrl-C ends it without one."""
-    from kb.cli.render.programs import not_installed
-    from kb.cli.render.terminal import complain
-    from kb.engine.errors import KbError
-    from kb.listening import CannotStart
-    from kb.settings import SettingsError
-
-    try:
-        yield
-    except KeyboardInterrupt:
-        return
-    except (SettingsError, CannotStart, KbError) as error:
-        complain(str(error))
-        raise typer.Exit(Exit.FAILED) from None
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "kb":
-            raise
-        complain(not_installed(extra))
-        raise typer.Exit(Exit.FAILED) from None

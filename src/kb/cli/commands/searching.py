@@ -95,23 +95,6 @@ def search(
         _remark_on(answer, context, begin)
 
 
-def status(*, as_json: AsJson = False, engine_url: EngineUrl = None) -> None:
-    """Show how the engine is and what it holds.
-
-    $ kb status
-    $ kb status --json
-    """
-    from kb.cli.calling import call_engine
-    from kb.cli.render.status import show_status
-    from kb.cli.render.terminal import print_json
-
-    answer = call_engine(engine_url, lambda engine: engine.get_status())
-    if as_json:
-        print_json(answer)
-    else:
-        show_status(answer)
-
-
 def _find_beginning(top: int, page: int | None, offset: int | None) -> int:
     """How many hits to leave out."""
     if page is not None and offset is not None:

@@ -42,7 +42,7 @@ def version(
 
 def _find_engine(engine_url: str | None) -> tuple[str, str] | None:
     """Its URL and its version; None if none answers, for whatever reason."""
-    from kb.cli.asking import NoAnswer, ask
+    from kb.cli.probing import NoAnswer, ask
     from kb.settings import SettingsError, load_client_settings
 
     try:

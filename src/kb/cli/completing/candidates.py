@@ -43,7 +43,7 @@ def complete_jobs(ctx: typer.Context, incomplete: str) -> Iterator[tuple[str, st
 
 def _offer(ctx: typer.Context, path: str, part: str, name: str, incomplete: str) -> list[dict[str, Any]]:
     """What the engine lists there whose name begins so. Whatever goes wrong: nobody asked for an error."""
-    from kb.cli.asking import NoAnswer, ask
+    from kb.cli.probing import NoAnswer, ask
     from kb.settings import SettingsError, load_client_settings
 
     try:

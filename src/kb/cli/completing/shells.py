@@ -134,3 +134,10 @@ def render_offers(offers: Iterable[tuple[str, str]]) -> list[str]:
             told = "".join(one for one in " ".join(meaning.split()) if one.isprintable())
             lines.append(f"{value}\t{told}" if told else value)
     return lines
+
+
+HOW_TO_KEEP = {
+    Shell.BASH: "To have it always, put this line into ~/.bashrc:  source <(kb completion bash)",
+    Shell.ZSH: "To have it always, put this line into ~/.zshrc, below compinit:  source <(kb completion zsh)",
+    Shell.FISH: "To have it always:  kb completion fish > ~/.config/fish/completions/kb.fish",
+}

@@ -40,7 +40,7 @@ def fate_of(job: Json) -> str:
         return "sent"
     if job["duplicate"]:
         return "unchanged"
-    return "replaced" if job.get("replaced", False) else "added"
+    return "replaced" if job["replaced"] else "added"
 
 
 def show_job(job: Json, label: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from kb.cli.clients.known import CLIENTS, PLACEHOLDER, Client, Json, McpServer
+from kb.cli.connecting.known import CLIENTS, PLACEHOLDER, Client, Json, McpServer
 from kb.cli.render.tables import print_row
 from kb.cli.render.terminal import complain, one_line, open_console
 

@@ -8,8 +8,7 @@ from rich.text import Text
 from kb.cli.render.links import title_style
 from kb.cli.render.places import place_of
 from kb.cli.render.tables import print_row, print_table
-from kb.cli.render.terminal import Json, clean, complain, counted, one_line, open_console, readable_size
-from kb.cli.render.times import local_time
+from kb.cli.render.terminal import Json, clean, complain, counted, local_time, one_line, open_console, readable_size
 
 NOBODY_TO_ASK = "This deletes for good, and there is no terminal to ask on. Add --yes if you mean it."
 NOTHING_DELETED = "Nothing was deleted."

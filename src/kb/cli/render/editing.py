@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kb.cli.render.differences import render_difference, show_difference
-from kb.cli.render.terminal import Json, complain, open_console
+from kb.cli.render.terminal import Json, complain, counted, one_line, open_console
 
 NO_EDITOR = (
     "There is no editor to open. Set EDITOR to yours, for example EDITOR=nano, "
@@ -62,3 +62,8 @@ def show_conflict(before: Json, now: Json) -> None:
 
 def lies_beside(path: Path) -> str:
     return f"The other text is in {path}"
+
+
+def show_updated(note: Json) -> None:
+    chunks = counted(note["chunk_count"], "chunk")
+    open_console().print(one_line(f"Note {note['id']} updated: {note['title']} (version {note['version']}, {chunks})"))

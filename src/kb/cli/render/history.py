@@ -7,8 +7,7 @@ from rich.text import Text
 
 from kb.cli.render.differences import count_changes, render_difference, show_difference
 from kb.cli.render.tables import print_row, print_table
-from kb.cli.render.terminal import Json, clean, complain, counted, one_line, open_console
-from kb.cli.render.times import local_time
+from kb.cli.render.terminal import Json, clean, complain, counted, local_time, one_line, open_console
 
 
 def show_revisions(document_id: str, revisions: Sequence[Json], *, limit: int, offset: int) -> None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from kb.cli.render.tables import print_row, print_table
-from kb.cli.render.terminal import Json, complain, counted, one_line, open_console
-from kb.cli.render.times import local_time
+from kb.cli.render.terminal import Json, complain, counted, local_time, one_line, open_console
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

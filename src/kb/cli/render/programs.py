@@ -10,6 +10,8 @@ from kb.version import VERSION
 if TYPE_CHECKING:
     from kb.settings import EngineSettings
 
+NO_BROWSER = "There is no browser here. Open this address in one."
+
 
 def not_installed(extra: str) -> str:
     program = {"engine": "The engine", "mcp": "The MCP server"}[extra]
@@ -50,3 +52,7 @@ def show_running(settings: "EngineSettings", engine_url: str, mcp_url: str | Non
         "",
     ]
     print("\n".join(lines), flush=True)
+
+
+def no_page(url: str) -> str:
+    return f"The engine at {url.rstrip('/')} has no page. Use `kb search`, or an engine that has one."

@@ -151,3 +151,14 @@ def progress_of_bytes(label: str, total: int | None) -> Iterator[Callable[[int],
     with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(one_line(label), total=total)
         yield lambda count: bar.update(task, advance=count)
+
+
+@contextmanager
+def spinner(sentence: str) -> Iterator[None]:
+    """A sign that something goes on of which nobody knows how long it takes."""
+    console = open_console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(one_line(sentence)):
+        yield

@@ -2,8 +2,7 @@
 
 from rich.text import Text
 
-from kb.cli.render.terminal import Json, counted, one_line, open_console, readable_size
-from kb.cli.render.times import local_time
+from kb.cli.render.terminal import Json, counted, local_time, one_line, open_console, readable_size
 
 
 def show_status(status: Json) -> None:

@@ -9,6 +9,7 @@ that no document can move the cursor or rename the window.
 
 import json
 import re
+from datetime import datetime
 from typing import Any, TypeAlias
 
 from rich.console import Console
@@ -60,3 +61,8 @@ def readable_size(size_bytes: int) -> str:
             break
         size /= 1024
     return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
+
+
+def local_time(moment: str) -> str:
+    """The engine tells UTC; a person reads a clock on the wall."""
+    return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -144,7 +144,7 @@ async def read_base(engine: EngineClient, folder: str) -> Base:
     offset = 0
     while True:
         page = await engine.list_documents(
-            source_folder=folder, sort="date_added", order="asc", limit=DOCUMENTS_A_PAGE, offset=offset
+            source_folder=folder, sort="source_path", limit=DOCUMENTS_A_PAGE, offset=offset
         )
         for told in page["documents"]:
             documents[told["id"]] = KnownDocument(

@@ -11,8 +11,8 @@ from contextlib import suppress
 
 import typer
 
-from kb.cli.asking import NoAnswer, ask
 from kb.cli.exits import Exit
+from kb.cli.probing import NoAnswer, ask
 from kb.cli.render import syncing as words
 from kb.cli.render.terminal import complain
 from kb.cli.syncing.following import Follower

@@ -181,6 +181,7 @@ class DocumentOrder(StrEnum):
     FILENAME = "filename"
     TITLE = "title"
     SIZE = "size"
+    SOURCE_PATH = "source_path"
 
 
 class Direction(StrEnum):

@@ -55,6 +55,7 @@ ORDERS = {
     DocumentOrder.FILENAME: ("filename COLLATE NOCASE", Direction.ASCENDING),
     DocumentOrder.TITLE: ("title COLLATE NOCASE", Direction.ASCENDING),
     DocumentOrder.SIZE: ("size_bytes", Direction.DESCENDING),
+    DocumentOrder.SOURCE_PATH: ("source_path", Direction.ASCENDING),
 }
 
 

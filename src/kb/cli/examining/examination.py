@@ -10,14 +10,13 @@ from pathlib import Path
 import httpx
 
 from kb.cli.calling import failure_of
-from kb.cli.checks import Check, Verdict
-from kb.cli.checks.damage import Problem, check_damage
-from kb.cli.checks.engine import CheckUnderWay, check_queue, check_status, find_problems
-from kb.cli.checks.setup import check_data_dir, check_mcp_server, check_secrets, check_settings
+from kb.cli.examining import Check, Verdict
+from kb.cli.examining.damage import Problem, check_damage
+from kb.cli.examining.engine import CheckUnderWay, check_queue, check_status, find_problems
+from kb.cli.examining.setup import check_data_dir, check_mcp_server, check_secrets, check_settings
 from kb.cli.exits import Exit
 from kb.cli.render.models import fetching
-from kb.cli.render.progress import progress_of_copying
-from kb.cli.render.waiting import spinner
+from kb.cli.render.progress import progress_of_copying, spinner
 from kb.client import EngineClient, EngineTooOld, Json, NotAnEngine
 from kb.settings import (
     ClientSettings,
@@ -135,7 +134,7 @@ class Doctor:
         """The engine may run elsewhere, and nothing of it be installed here."""
         if find_spec("apsw") is None:
             return
-        from kb.cli.checks.files import check_files, check_model
+        from kb.cli.examining.files import check_files, check_model
         from kb.engine.errors import KbError
         from kb.engine.wiring import fetch_model
 

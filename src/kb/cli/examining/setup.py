@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kb.cli.asking import NoAnswer, ask, mcp_server_url
-from kb.cli.checks import Check, Verdict
+from kb.cli.examining import Check, Verdict
+from kb.cli.probing import NoAnswer, ask, mcp_server_url
 from kb.cli.render.terminal import readable_size
 from kb.settings import SettingsError, load_mcp_settings, warnings
 

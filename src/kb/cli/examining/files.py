@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from kb.cli.checks import Check, Verdict
-from kb.cli.checks.damage import RESTORE, Problem, check_damage
+from kb.cli.examining import Check, Verdict
+from kb.cli.examining.damage import RESTORE, Problem, check_damage
 from kb.cli.render.progress import progress_of_copying
 from kb.cli.render.terminal import counted
 from kb.engine.checkup import check_base, read_base

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from kb.cli.clients.known import Json
+from kb.cli.connecting.known import Json
 
 
 class NotOurs(Exception):
