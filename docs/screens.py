@@ -124,12 +124,7 @@ def main() -> None:
         folder = Path(scratch)
         engine = EngineProgram(folder)
         engine.start()
-        settings = {
-            "KB_ENGINE_URL": engine.url,
-            "KB_DATA_DIR": str(engine.data_dir),
-            "KB_MCP_PORT": engine.mcp_url.rpartition(":")[2],
-        }
-        environment = own_environment(folder, settings)
+        environment = own_environment(folder, engine.client_settings)
         try:
             make_sample(folder / "papers")
             note = json.loads(engine.run_kb("addnote", STANDUP[0], "--title", "Stand-up", "--json").stdout)[

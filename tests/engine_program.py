@@ -45,6 +45,12 @@ class EngineProgram:
         self._port = "0"
         self._mcp_port = "0"
 
+    @property
+    def client_settings(self) -> dict[str, str]:
+        """What the commands beside it are to be told; its ports are known once it was started."""
+        port = self.mcp_url.rpartition(":")[2]
+        return {"KB_ENGINE_URL": self.url, "KB_MCP_PORT": port, "KB_DATA_DIR": str(self.data_dir)}
+
     def start(self) -> None:
         started_at = time.monotonic()
         ports = ["--port", self._port, "--mcp-port", self._mcp_port]
@@ -81,7 +87,7 @@ class EngineProgram:
     def run_kb(
         self, *arguments: str, stdin: int | IO[str] = subprocess.DEVNULL, settings: Mapping[str, str] = {}
     ) -> subprocess.CompletedProcess[str]:
-        environment = {**self._environment, "KB_ENGINE_URL": self.url, **settings}
+        environment = {**self._environment, **self.client_settings, **settings}
         return subprocess.run(
             kb_command(*arguments),
             env=environment,

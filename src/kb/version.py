@@ -1,4 +1,22 @@
 """The version of engine, client and command line, and the oldest engine the clients speak to."""
 
+import re
+
 VERSION = "3.0.0"
 MIN_ENGINE_VERSION = "3.0.0"
+
+
+def version_in(server: str) -> str | None:
+    """What an engine tells of itself in the header `Server`; None if another program has sent it."""
+    told = re.match(r"kb/([\w.+-]+)", server)
+    return told[1] if told else None
+
+
+def is_supported(engine_version: str) -> bool:
+    """Whether the clients speak to it. What names no version at all is older than any."""
+    return _numbers(engine_version) >= _numbers(MIN_ENGINE_VERSION)
+
+
+def _numbers(version: str) -> list[int]:
+    # Python refuses to read numbers of thousands of digits, and anybody may send some.
+    return [int(number) for number in re.findall(r"[0-9]{1,9}", version)[:3]]

@@ -1,9 +1,9 @@
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from tests.cli.scripted_engine import Answer, scripted_engine
 from tests.engine_program import EngineProgram
 from typer.testing import CliRunner, Result
 
@@ -39,62 +39,38 @@ def locked_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) 
     program.stop()
 
 
+@pytest.fixture(scope="session")
+def spare_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
+    """An engine that may be emptied, damaged and stopped; whoever stops it starts it again.
+
+    No file of tests may count on what another has left in it.
+    """
+    program = EngineProgram(tmp_path_factory.mktemp("spare"))
+    program.start()
+    yield program
+    program.stop()
+
+
 @pytest.fixture
 def pretend() -> Iterator[Pretend]:
-    """Starts a server that gives the same answer to everything, and answers its URL."""
-    servers: list[ThreadingHTTPServer] = []
+    """Starts a server that does not call itself an engine and always gives the same answer; answers its URL."""
+    with ExitStack() as servers:
 
-    def start(status: int, body: bytes) -> str:
-        class Answer(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+        def start(status: int, body: bytes) -> str:
+            return servers.enter_context(scripted_engine(lambda *request: (status, body, {"Server": "unknown"})))
 
-            def log_message(self, format: str, *arguments: object) -> None:
-                pass
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-        servers.append(server)
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        return f"http://127.0.0.1:{server.server_address[1]}"
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+        yield start
 
 
 @pytest.fixture
 def busy_engine() -> Iterator[str]:
     """A server that says twice that its queue is full before it takes each of two jobs: its URL."""
-    full = (429, b'{"code": "too_many_requests", "detail": "Full."}')
-    taken = [(202, b'{"id": %d, "status": "queued", "document_id": null}' % job_id) for job_id in (7, 8)]
+    full: Answer = (429, {"code": "too_many_requests", "detail": "Full."}, {"Retry-After": "0"})
+    taken: list[Answer] = [(202, {"id": job_id, "status": "queued", "document_id": None}) for job_id in (7, 8)]
     answers = [full, full, taken[0], full, full, taken[1]]
 
-    class Answer(BaseHTTPRequestHandler):
-        server_version, sys_version = "kb/3.0.0", ""
+    def answer(method: str, path: str, headers: Mapping[str, str]) -> Answer:
+        return (200, {}) if method == "GET" else answers.pop(0)
 
-        def do_GET(self) -> None:
-            self.answer(200, b"{}")
-
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.answer(*answers.pop(0))
-
-        def answer(self, status: int, body: bytes) -> None:
-            self.send_response(status)
-            self.send_header("Retry-After", "0")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *arguments: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
+    with scripted_engine(answer) as url:
+        yield url

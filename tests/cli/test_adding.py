@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Kb
-from tests.pdf_files import make_text_pdf
 
 
 def added_id(kb: Kb, *arguments: str) -> int:
@@ -85,16 +84,6 @@ def test_the_same_file_again_is_told_as_unchanged(kb: Kb, tmp_path: Path) -> Non
 
     assert again.exit_code == 0
     assert "unchanged" in again.stdout
-
-
-def test_i3_the_text_of_a_pdf_is_recognised_if_its_own_is_not_trusted(kb: Kb, tmp_path: Path) -> None:
-    path = tmp_path / "kestrel.pdf"
-    path.write_bytes(make_text_pdf(["The kestrel waits above the quarry."]))
-
-    document = added_id(kb, "add", str(path), "--ocr")
-
-    shown = json.loads(kb("get", str(document), "--json").stdout)
-    assert (shown["processing_method"], shown["metadata"]["ocr_pages"]) == ("ocr", ["1"])
 
 
 def test_a_folder_gives_every_file_that_can_be_read(kb: Kb, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -14,15 +15,16 @@ import httpx
 import pytest
 from tests.bases import make_backup, make_base
 from tests.cli.conftest import Kb
-from tests.engine_program import EngineProgram
+from tests.cli.terminal import OnTerminal
+from tests.engine_program import EngineProgram, own_environment
 
 from kb.engine.storage.sqlite.integrity import check_base
 
-NOTES = 50
-FILES = 10
+NOTES = 20
+FILES = 5
 THINGS = ("otter", "basalt column", "night train", "sourdough", "spare key", "tax return", "violin", "greenhouse")
 DEEDS = ("sleeps beside", "was found under", "is older than", "reminds us of", "costs more than", "leans against")
-QUESTIONS = [f"what {deed} the {thing}?" for deed in DEEDS for thing in THINGS] + ["number 7", "entry forty"]
+QUESTIONS = [f"what {deed} the {thing}?" for deed in DEEDS for thing in THINGS] + ["number 7", "entry twenty"]
 
 
 def sentence(number: int) -> str:
@@ -60,13 +62,11 @@ def find(http: httpx.Client, question: str) -> list[tuple[int, str]]:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[tuple[EngineProgram, httpx.Client]]:
-    folder.mkdir(exist_ok=True)
-    program = EngineProgram(folder)
+def running(program: EngineProgram) -> Iterator[httpx.Client]:
     program.start()
     try:
         with client_of(program) as http:
-            yield program, http
+            yield http
     finally:
         program.stop()
 
@@ -91,17 +91,18 @@ def test_a_backup_made_while_writing_brings_back_every_document_and_finds_the_sa
             written.append(add_note(http, sentence(1000 + len(written))))
             wait_until_idle(http)
 
-    with running(tmp_path / "lived") as (program, lived), ThreadPoolExecutor() as threads:
+    (tmp_path / "lived").mkdir()
+    program, again = EngineProgram(tmp_path / "lived"), EngineProgram(tmp_path)
+    with running(program) as lived, ThreadPoolExecutor() as threads:
         fill(lived)
         before = read_hashes(lived)
         writing = threads.submit(go_on_writing, lived)
-        backed_up = program.run_kb("backup", str(tmp_path / "backup"), "--data-dir", str(program.data_dir))
+        backed_up = program.run_kb("backup", str(tmp_path / "backup"))
         done.set()
         writing.result()
         after = read_hashes(lived)
-        again = tmp_path / "again"
-        restored = program.run_kb("restore", str(tmp_path / "backup"), "--data-dir", str(again / "data"))
-        with running(again) as (_, http):
+        restored = program.run_kb("restore", str(tmp_path / "backup"), "--data-dir", str(again.data_dir))
+        with running(again) as http:
             wait_until_idle(http)
             hashes = read_hashes(http)
             for later in after.keys() - hashes.keys():
@@ -115,7 +116,7 @@ def test_a_backup_made_while_writing_brings_back_every_document_and_finds_the_sa
     assert before.items() <= hashes.items() <= after.items()
     assert len(answers) == 50
     assert all(first == second and first for first, second in answers)
-    originals = list((again / "data").glob("originals/??/*"))
+    originals = list(again.data_dir.glob("originals/??/*"))
     assert len(originals) == FILES
     assert all(hashlib.sha256(path.read_bytes()).hexdigest() == path.name for path in originals)
 
@@ -172,6 +173,24 @@ def test_a_backup_of_a_damaged_base_needs_consent_and_still_is_exit_code_1(kb: K
     assert "original of document" in allowed.stderr
     assert allowed.stdout.startswith("Backed up")
     assert kb("restore", str(tmp_path / "backup"), "--data-dir", str(tmp_path / "again")).exit_code == 0
+
+
+def test_ctrl_c_ends_a_backup_and_leaves_nothing_behind(base: Path, tmp_path: Path) -> None:
+    """C3"""
+    original = next(base.glob("originals/??/*"))
+    original.unlink()
+    # Whoever reads this file waits for somebody to write it.
+    os.mkfifo(original)
+    command = ("backup", str(tmp_path / "backup"), "--data-dir", str(base))
+
+    with OnTerminal(*command, environment=own_environment(tmp_path)) as terminal:
+        terminal.wait_for("Copying originals")
+        terminal.interrupt()
+        exit_code = terminal.wait()
+
+    assert exit_code == 130
+    assert "Stopped. Nothing was changed." in terminal.output
+    assert list(tmp_path.glob("backup*")) == []
 
 
 def test_a_restore_is_refused_over_a_running_engine(kb: Kb, base: Path, running_engine: EngineProgram) -> None:

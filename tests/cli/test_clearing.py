@@ -1,5 +1,4 @@
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,21 +10,12 @@ from typer.testing import Result
 PHRASE = "Type DELETE ALL to go on"
 
 
-@pytest.fixture(scope="module")
-def own_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
-    """One that nobody else keeps anything in."""
-    program = EngineProgram(tmp_path_factory.mktemp("clearing"))
-    program.start()
-    yield program
-    program.stop()
-
-
 @pytest.fixture
-def own_kb(kb: Kb, own_engine: EngineProgram) -> Kb:
-    """As `kb`, against that engine, which holds a document."""
+def own_kb(kb: Kb, spare_engine: EngineProgram) -> Kb:
+    """As `kb`, against an engine that may be emptied, which holds a document."""
 
     def run(*arguments: str) -> Result:
-        return kb(*arguments, KB_ENGINE_URL=own_engine.url)
+        return kb(*arguments, KB_ENGINE_URL=spare_engine.url)
 
     run("addnote", "Soon to be gone")
     return run
@@ -52,10 +42,10 @@ def test_where_nobody_can_be_asked_nothing_is_cleared(own_kb: Kb) -> None:
     ],
 )
 def test_on_a_terminal_only_the_phrase_clears(
-    own_kb: Kb, own_engine: EngineProgram, tmp_path: Path, typed: str, exit_code: int, told: str, *, is_cleared: bool
+    own_kb: Kb, spare_engine: EngineProgram, tmp_path: Path, typed: str, exit_code: int, told: str, *, is_cleared: bool
 ) -> None:
     """C5"""
-    environment = own_environment(tmp_path, {"KB_ENGINE_URL": own_engine.url})
+    environment = own_environment(tmp_path, {"KB_ENGINE_URL": spare_engine.url})
     count = count_documents(own_kb)
 
     with OnTerminal("clear", environment=environment) as terminal:
@@ -70,10 +60,10 @@ def test_on_a_terminal_only_the_phrase_clears(
 
 @pytest.mark.parametrize(("command", "question"), [(["clear"], f"{PHRASE}: "), (["delete", "{id}"], "[y/N]: ")])
 def test_an_interrupted_question_leaves_everything(
-    own_kb: Kb, own_engine: EngineProgram, tmp_path: Path, command: list[str], question: str
+    own_kb: Kb, spare_engine: EngineProgram, tmp_path: Path, command: list[str], question: str
 ) -> None:
     """C5"""
-    environment = own_environment(tmp_path, {"KB_ENGINE_URL": own_engine.url})
+    environment = own_environment(tmp_path, {"KB_ENGINE_URL": spare_engine.url})
     count, newest = count_documents(own_kb), own_kb("list", "--ids", "--limit", "1").stdout.strip()
 
     with OnTerminal(*(word.format(id=newest) for word in command), environment=environment) as terminal:
@@ -87,11 +77,14 @@ def test_an_interrupted_question_leaves_everything(
     assert count_documents(own_kb) == count
 
 
-def test_with_yes_everything_goes_and_the_json_tells_what(own_kb: Kb) -> None:
-    """C5"""
+def test_with_yes_everything_goes_and_the_json_tells_what(own_kb: Kb, spare_engine: EngineProgram) -> None:
+    """C2, C5"""
     count = count_documents(own_kb)
 
-    result = own_kb("clear", "--yes", "--json")
+    result = spare_engine.run_kb("clear", "--yes", "--json")
 
-    assert json.loads(result.stdout)["documents_removed"] == count
+    cleared = json.loads(result.stdout)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert cleared.keys() == {"documents_removed", "embeddings_removed", "bytes_freed"}
+    assert cleared["documents_removed"] == count
     assert count_documents(own_kb) == 0

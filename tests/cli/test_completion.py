@@ -2,13 +2,16 @@
 
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from tests.cli.conftest import Kb, Pretend
+from tests.cli.scripted_engine import Answer, scripted_engine
 from tests.engine_program import EngineProgram, kb_command, own_environment
 
-from kb.cli.completing.candidates import MOST_OFFERED
+from kb.cli.completing.candidates import MOST_OFFERED, Json
 
 TAGS = ["quokka two words", "quokka:project/alpha", 'quokka it\'s "quoted" $HOME']
 
@@ -57,7 +60,26 @@ def test_jobs_are_offered_to_those_who_can_do_something_with_them(kb: Kb, tmp_pa
     job_id = failed.partition('"id": ')[2].partition(",")[0]
 
     assert "broken.pdf" in offers(kb, "retry", job_id)[job_id]
+    assert "broken.pdf" in offers(kb, "jobs", job_id)[job_id]
     assert job_id not in offers(kb, "cancel", job_id)
+
+
+def test_a_job_that_failed_is_offered_however_many_came_after_it(kb: Kb) -> None:
+    def job(number: int, status: str) -> Json:
+        return {"id": number, "status": status, "filename": "a.txt", "type": "file"}
+
+    jobs = [*(job(number, "completed") for number in range(1200, 1, -1)), job(1, "failed")]
+
+    def answer(method: str, path: str, headers: Mapping[str, str]) -> Answer:
+        asked = dict(parse_qsl(urlsplit(path).query))
+        wanted = [one for one in jobs if one["status"] == asked.get("status", one["status"])]
+        return 200, {"jobs": wanted[: int(asked.get("limit", "100"))], "total": len(wanted)}
+
+    with scripted_engine(answer) as url:
+        assert offers(kb, "retry", "", KB_ENGINE_URL=url) == {"1": "failed: a.txt"}
+        assert offers(kb, "cancel", "", KB_ENGINE_URL=url) == {}
+        assert len(offers(kb, "jobs", "", KB_ENGINE_URL=url)) == MOST_OFFERED
+        assert set(offers(kb, "jobs", "1200", KB_ENGINE_URL=url)) == {"1200"}
 
 
 def test_where_files_are_wanted_the_shell_is_left_to_offer_them(kb: Kb) -> None:
@@ -74,7 +96,14 @@ def test_no_more_is_offered_than_anybody_reads(kb: Kb, pretend: Pretend) -> None
 
 @pytest.mark.parametrize(
     ("status", "body"),
-    [(200, b"<h1>Welcome</h1>"), (200, b'{"tags": 7}'), (200, b"[]"), (401, b"{}"), (200, b'{"tags": [{"name": 1}]}')],
+    [
+        (200, b"<h1>Welcome</h1>"),
+        (200, b'{"tags": 7}'),
+        (200, b"[]"),
+        (401, b"{}"),
+        (200, b'{"tags": [{"name": "x"}]}'),
+        (200, b'{"tags": [{"name": 1, "count": 1}]}'),
+    ],
 )
 def test_an_engine_that_answers_otherwise_is_never_an_error(kb: Kb, pretend: Pretend, status: int, body: bytes) -> None:
     assert offers(kb, "search", "--tag", "x", KB_ENGINE_URL=pretend(status, body)) == {}

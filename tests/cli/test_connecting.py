@@ -15,10 +15,9 @@ CLIENTS = ["claude-desktop", "claude-code", "vscode", "cursor", "amazon-q"]
 @pytest.fixture
 def connect(kb: Kb, running_engine: EngineProgram, tmp_path: Path) -> Kb:
     """`kb connect` for a user whose home is the temporary folder, to the server that runs."""
-    port = running_engine.mcp_url.rpartition(":")[2]
 
     def run(*arguments: str, **settings: str) -> Result:
-        return kb("connect", *arguments, HOME=str(tmp_path), KB_MCP_PORT=port, **settings)
+        return kb("connect", *arguments, HOME=str(tmp_path), **{**running_engine.client_settings, **settings})
 
     return run
 
@@ -70,7 +69,14 @@ def test_without_a_key_that_can_only_read_there_is_nothing_to_give(connect: Kb) 
 
 @pytest.mark.parametrize(
     "arguments",
-    [["curser"], ["cursor", "--name", "my kb"], ["cursor", "--url", "ftp://x"], ["cursor", "--url", "http://a b"]],
+    [
+        ["curser"],
+        ["cursor", "--name", "my kb"],
+        *(
+            ["cursor", "--url", url]
+            for url in ("ftp://x", "http://a b", "http://[::1/mcp", "http://a:x", "http://a:b@c")
+        ),
+    ],
 )
 def test_what_cannot_be_meant_is_exit_code_2(connect: Kb, arguments: list[str]) -> None:
     """C3"""
@@ -154,6 +160,21 @@ def test_a_file_with_comments_is_left_alone(connect: Kb, tmp_path: Path) -> None
     assert list(file.parent.iterdir()) == [file]
 
 
+def test_what_the_client_writes_while_the_user_is_asked_is_kept(running_engine: EngineProgram, tmp_path: Path) -> None:
+    file = tmp_path / ".cursor" / "mcp.json"
+    file.parent.mkdir()
+    file.write_text('{"mcpServers": {"kb": {"url": "http://elsewhere/mcp"}}}')
+    environment = own_environment(tmp_path, {"HOME": str(tmp_path), "KB_ENGINE_URL": running_engine.url})
+
+    with OnTerminal("connect", "cursor", "--write", environment=environment) as terminal:
+        terminal.wait_for("Replace it? [y/N]")
+        file.write_text('{"mcpServers": {"kb": {"url": "http://elsewhere/mcp"}}, "late": 1}')
+        terminal.type("y\n")
+        assert terminal.wait() == 0
+
+    assert json.loads(file.read_text())["late"] == 1
+
+
 def test_another_server_of_that_name_is_not_replaced_without_being_asked(connect: Kb, tmp_path: Path) -> None:
     """C5"""
     file = tmp_path / ".cursor" / "mcp.json"
@@ -174,7 +195,20 @@ def test_on_a_terminal_the_other_server_is_shown_without_its_key(running_engine:
     """C5"""
     file = tmp_path / ".cursor" / "mcp.json"
     file.parent.mkdir()
-    old = json.dumps({"mcpServers": {"kb": {"url": "http://elsewhere/mcp", "headers": {"Authorization": KEY}}}})
+    other = {
+        "url": f"http://elsewhere/mcp?key={KEY}",
+        "headers": {"Authorization": KEY, "X-Key": f"{KEY}${{env:X}}"},
+        "args": [
+            "-y",
+            "mcp-remote",
+            "http://elsewhere/mcp",
+            "--header",
+            f"Authorization: Bearer {KEY}",
+            f"--key={KEY}",
+        ],
+        "odd": [{"nested": KEY}],
+    }
+    old = json.dumps({"mcpServers": {"kb": other}})
     file.write_text(old)
     environment = own_environment(tmp_path, {"HOME": str(tmp_path), "KB_ENGINE_URL": running_engine.url})
 

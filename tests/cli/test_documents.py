@@ -21,9 +21,9 @@ def note_id(kb: Kb) -> str:
     return str(job["document_id"])
 
 
-@pytest.fixture
-def pdf_id(kb: Kb) -> str:
-    job = json.loads(kb("add", str(PDF), "--tags", "handbooks", "--json").stdout)
+@pytest.fixture(scope="module")
+def pdf_id(running_engine: EngineProgram) -> str:
+    job = json.loads(running_engine.run_kb("add", str(PDF), "--tags", "handbooks", "--json").stdout)
     return str(job["document_id"])
 
 

@@ -282,6 +282,20 @@ def test_on_a_terminal_the_person_sees_the_other_change_and_decides(
     assert (code, read_note(kb, note_id)[0], kept_texts(drafts)) == (exit_code, text, kept)
 
 
+def test_who_only_looks_at_the_other_text_has_not_decided(
+    kb: Kb, note_id: str, editor: MakeEditor, at_terminal: Callable[..., OnTerminal], drafts: Path
+) -> None:
+    looking = overtaken_editor(note_id).replace("draft.write_text(draft.read_text()", "print(draft.read_text()")
+
+    with at_terminal("edit", note_id, editor=editor(looking)) as terminal:
+        terminal.wait_for("[k]eep")
+        terminal.type("e\nk\n")
+        code = terminal.wait()
+
+    assert (code, read_note(kb, note_id)[0]) == (4, "theirs")
+    assert "mine" in kept_texts(drafts)
+
+
 def test_in_the_editor_ctrl_c_is_a_key_like_others(
     kb: Kb, note_id: str, editor: MakeEditor, at_terminal: Callable[..., OnTerminal]
 ) -> None:

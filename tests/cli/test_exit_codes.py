@@ -1,5 +1,6 @@
 """C3: every command that speaks to the engine tells in the same way what hindered it."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -95,9 +96,11 @@ def test_c3_an_id_that_nothing_has_is_exit_code_3(kb: Kb, folder: Path, name: st
     assert NO_SUCH_ID in stderr
 
 
-@pytest.mark.parametrize("arguments", [["delete", "1"], ["clear"]])
-def test_c5_what_cannot_be_undone_is_refused_where_nobody_can_be_asked(kb: Kb, arguments: list[str]) -> None:
-    result = kb(*arguments)
+@pytest.mark.parametrize("command", ["delete {id}", "clear"])
+def test_c5_what_cannot_be_undone_is_refused_where_nobody_can_be_asked(kb: Kb, command: str) -> None:
+    note = json.loads(kb("addnote", "A note to be kept", "--json").stdout)["document_id"]
+
+    result = kb(*command.format(id=note).split())
 
     assert (result.exit_code, result.stdout) == (4, "")
     assert "--yes" in result.stderr

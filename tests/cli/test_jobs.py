@@ -9,6 +9,16 @@ from tests.cli.scripted_engine import Answer, scripted_engine
 from tests.cli.terminal import OnTerminal
 from tests.engine_program import EngineProgram, own_environment
 
+ENDED = {
+    "id": 7,
+    "status": "completed",
+    "filename": "tern.txt",
+    "document_id": 3,
+    "duplicate": False,
+    "replaced": False,
+    "chunks_created": 1,
+}
+
 
 @pytest.fixture
 def failed_job(kb: Kb, tmp_path: Path) -> str:
@@ -99,18 +109,99 @@ def test_following_without_numbers_waits_for_all_that_have_not_ended(kb: Kb) -> 
 
 
 def test_on_a_terminal_following_shows_a_bar_and_then_the_result(
-    running_engine: EngineProgram, failed_job: str, tmp_path: Path
+    running_engine: EngineProgram, failed_job: str, ended_job: str, tmp_path: Path
 ) -> None:
     """C2"""
     environment = own_environment(tmp_path, {"KB_ENGINE_URL": running_engine.url})
 
-    with OnTerminal("retry", failed_job, environment=environment) as terminal:
+    with OnTerminal("jobs", "--follow", failed_job, ended_job, environment=environment) as terminal:
         code = terminal.wait()
 
     assert code == 7
-    assert "1 job" in terminal.output
+    assert "0 of 2 jobs" in terminal.output
     # Where the bar was, which is gone.
     assert "\x1b[2Kblank page.txt: The file holds no text." in terminal.output
+
+
+class ManyJobs:
+    """An engine with 3,000 jobs. Does 500 when it is asked for all or for what is done, those in `slow` last."""
+
+    def __init__(self, slow: set[int]) -> None:
+        self._ids = range(3_000, 0, -1)
+        self._queue = [*sorted({*self._ids} - slow), *sorted(slow)]
+        self._completed: set[int] = set()
+        self.requests = 0
+
+    def __call__(self, method: str, path: str, headers: Mapping[str, str]) -> Answer:
+        self.requests += 1
+        url = httpx.URL(path)
+        kind, _, job_id = url.path.removeprefix("/api/v1/").partition("/")
+        if kind != "jobs":
+            return 200, {}
+        if job_id:
+            return 200, self._job(int(job_id))
+        status = url.params.get("status")
+        if status in {None, "completed"}:
+            self._completed.update(self._queue[:500])
+            del self._queue[:500]
+        wanted = [one for one in self._ids if status in {None, self._status(one)}]
+        offset = int(url.params.get("offset", 0))
+        return 200, {"jobs": [self._job(one) for one in wanted[offset:][:1_000]], "total": len(wanted)}
+
+    def _status(self, job_id: int) -> str:
+        return "completed" if job_id in self._completed else "queued"
+
+    def _job(self, job_id: int) -> dict[str, object]:
+        progress = {"progress": 0.0, "message": "", "current_step": "", "error": None, "filename": f"{job_id}.txt"}
+        result = {"document_id": job_id, "duplicate": False, "replaced": False, "chunks_created": 1}
+        return {"id": job_id, "status": self._status(job_id), **progress, **result}
+
+
+@pytest.mark.parametrize("slow", [set(), {1, 2, 3, 4}])
+def test_thousands_of_jobs_are_followed_with_few_questions(kb: Kb, slow: set[int]) -> None:
+    many = ManyJobs(slow)
+
+    with scripted_engine(many) as url:
+        result = kb("jobs", "--follow", KB_ENGINE_URL=url)
+
+    told = [int(line.split()[1]) for line in result.stdout.splitlines()]
+    assert (result.exit_code, sorted(told)) == (0, [*range(1, 3_001)])
+    assert many.requests < 150
+    assert slow <= set(told[-500:])
+
+
+def test_a_job_that_is_forgotten_meanwhile_is_told_and_so_are_the_others(kb: Kb) -> None:
+    """C3"""
+    asked: list[str] = []
+
+    def forget(method: str, path: str, headers: Mapping[str, str]) -> Answer:
+        asked.append(path)
+        if path == "/api/v1/jobs/7" and asked.count(path) > 1:
+            return 404, {"code": "job_not_found", "detail": "There is no job 7."}
+        return 200, {**ENDED, "id": int(path[-1])} if path[-1].isdigit() else {}
+
+    with scripted_engine(forget) as url:
+        result = kb("jobs", "--follow", "7", "8", KB_ENGINE_URL=url)
+
+    assert (result.exit_code, result.stdout) == (3, "Document 3 added: tern.txt (1 chunk)\n")
+    assert "There is no job 7." in result.stderr
+
+
+def test_following_outlasts_an_engine_that_is_away_for_a_moment(kb: Kb) -> None:
+    """E24"""
+    asked: list[str] = []
+
+    def hang_up_once(method: str, path: str, headers: Mapping[str, str]) -> Answer:
+        if path == "/api/v1/jobs/7":
+            asked.append(path)
+            return None if len(asked) == 2 else (200, ENDED)
+        return 200, {}
+
+    with scripted_engine(hang_up_once) as url:
+        result = kb("jobs", "--follow", "7", "--json", KB_ENGINE_URL=url)
+
+    assert (result.exit_code, json.loads(result.stdout)) == (0, ENDED)
+    assert "Waiting for it to come back" in result.stderr
 
 
 def test_a_job_is_cancelled_and_taken_up_again(kb: Kb, long_job: str) -> None:

@@ -1,8 +1,12 @@
 import json
+import os
+import pty
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Kb
+from tests.cli.terminal import OnTerminal
+from tests.engine_program import own_environment
 
 BUNDLED = "all-MiniLM-L6-v2"
 
@@ -63,3 +67,25 @@ def test_a_chosen_model_that_is_not_there_is_told(kb: Kb, value: str) -> None:
 
     assert result.exit_code == 0
     assert "KB_EMBEDDING_MODEL" in result.stderr
+
+
+def test_ctrl_c_ends_fetching_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    """C3"""
+    source = tmp_path / "endless"
+    source.mkdir()
+    typed, keyboard = pty.openpty()
+    # Whoever reads this file waits for somebody to type it.
+    (source / "config.json").symlink_to(os.ttyname(keyboard))
+    environment = own_environment(tmp_path, {"XDG_CACHE_HOME": str(tmp_path / "cache")})
+
+    with OnTerminal("model", "fetch", "--from", str(source), environment=environment) as terminal:
+        terminal.wait_for("Fetching")
+        terminal.interrupt()
+        exit_code = terminal.wait()
+    os.close(keyboard)
+    os.close(typed)
+
+    assert exit_code == 130
+    assert "Stopped." in terminal.output
+    assert "Traceback" not in terminal.output
+    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []

@@ -1,42 +1,26 @@
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from tests.cli.scripted_engine import Answer, scripted_engine
 from tests.engine_program import EngineProgram
 
-Serve = Callable[..., str]
+Serve = Callable[[int, str], str]
 
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
     """Starts what calls itself an engine and gives this answer for its page; answers its URL."""
-    servers: list[ThreadingHTTPServer] = []
+    with ExitStack() as servers:
 
-    def start(status: int, media_type: str) -> str:
-        class Answer(BaseHTTPRequestHandler):
-            server_version, sys_version = "kb/3.0.0", ""
+        def start(status: int, media_type: str) -> str:
+            def answer(method: str, path: str, headers: Mapping[str, str]) -> Answer:
+                return (status if path == "/" else 200), {}, {"Content-Type": media_type}
 
-            def do_GET(self) -> None:
-                self.send_response(status if self.path == "/" else 200)
-                self.send_header("Content-Type", media_type)
-                self.send_header("Content-Length", "2")
-                self.end_headers()
-                self.wfile.write(b"{}")
+            return servers.enter_context(scripted_engine(answer))
 
-            def log_message(self, format: str, *arguments: object) -> None:
-                pass
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-        servers.append(server)
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        return f"http://127.0.0.1:{server.server_address[1]}"
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+        yield start
 
 
 def make_browser(folder: Path) -> tuple[str, Path]:

@@ -1,8 +1,10 @@
 import json
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
+import pytest
 from tests.cli.conftest import Kb
 from tests.engine_program import EngineProgram, kb_command, own_environment
 
@@ -38,19 +40,18 @@ def test_in_a_pipe_there_are_no_colours_and_no_folded_lines(kb: Kb, running_engi
     assert len(result.stdout.splitlines()) == 3
 
 
-def test_told_to_stop_it_ends_well_and_quietly(model_folder: Path, tmp_path: Path) -> None:
-    program = EngineProgram(tmp_path)
-    program.start()
+def test_ctrl_c_ends_the_engine_well_and_quietly(spare_engine: EngineProgram) -> None:
+    told_before = spare_engine.log.read_text()
 
-    program.process.send_signal(signal.SIGINT)
-    interrupted = program.wait()
-    program.start()
-    terminated = program.stop()
+    spare_engine.process.send_signal(signal.SIGINT)
+    code = spare_engine.wait()
+    told_at_the_end = spare_engine.log.read_text().removeprefix(told_before)
+    spare_engine.start()
 
-    first_line, *_ = program.log.read_text().splitlines()
-    assert (interrupted, terminated) == (0, 0)
-    assert first_line.endswith(f"kb engine 3.0.0 on {program.url}, data in {program.data_dir}")
-    assert "Traceback" not in program.log.read_text()
+    first_line = told_before.partition("\n")[0]
+    assert code == 0
+    assert first_line.endswith(f"kb engine 3.0.0 on {spare_engine.url}, data in {spare_engine.data_dir}")
+    assert "Traceback" not in told_at_the_end
 
 
 def test_a_second_engine_on_the_same_data_is_refused(running_engine: EngineProgram, tmp_path: Path) -> None:
@@ -118,8 +119,24 @@ def test_the_model_is_fetched_from_a_folder(model_folder: Path, tmp_path: Path) 
     assert fetched.is_relative_to(tmp_path)
 
 
-def test_a_folder_without_the_model_is_refused(kb: Kb, tmp_path: Path) -> None:
-    result = kb("model", "fetch", "--from", str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("kb clear <&-", 4),
+        ("kb addnote - <&-", 2),
+        ("kb list >&-", 0),
+        ("kb status >/dev/full", 1),
+        ("kb list --json >/dev/full", 1),
+    ],
+)
+def test_a_stream_that_is_closed_or_full_is_no_traceback(
+    running_engine: EngineProgram, tmp_path: Path, command: str, code: int
+) -> None:
+    """C5"""
+    environment = own_environment(tmp_path, {"KB_ENGINE_URL": running_engine.url})
+    shell = command.replace("kb", f"{sys.executable} -m kb.cli.main", 1)
 
-    assert result.exit_code == 1
-    assert "config.json" in result.stderr
+    result = subprocess.run(["sh", "-c", shell], env=environment, capture_output=True, text=True, check=False)
+
+    assert result.returncode == code
+    assert "Traceback" not in result.stderr

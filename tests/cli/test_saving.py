@@ -1,47 +1,22 @@
 import json
 import os
 import stat
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Kb
+from tests.cli.scripted_engine import Answer, scripted_engine
 from tests.cli.terminal import OnTerminal
 from tests.engine_program import EngineProgram, own_environment
 
 PDF = Path(__file__).parents[1] / "samples" / "pdf" / "handbook-libreoffice.pdf"
 
 
-@pytest.fixture
-def pdf_id(kb: Kb) -> str:
-    job = json.loads(kb("add", str(PDF), "--tags", "handbooks", "--json").stdout)
+@pytest.fixture(scope="module")
+def pdf_id(running_engine: EngineProgram) -> str:
+    job = json.loads(running_engine.run_kb("add", str(PDF), "--json").stdout)
     return str(job["document_id"])
-
-
-@pytest.fixture
-def failing_engine() -> Iterator[str]:
-    """A server that breaks off in the middle of an original: its URL."""
-
-    class Answer(BaseHTTPRequestHandler):
-        server_version, sys_version = "kb/3.0.0", ""
-
-        def do_GET(self) -> None:
-            body = b"%PDF" if self.path.endswith("/file") else b'{"id": 7, "filename": "a.pdf", "size_bytes": 100}'
-            self.send_response(200)
-            self.send_header("Content-Length", "100" if self.path.endswith("/file") else str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *arguments: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
 
 
 def test_the_original_goes_into_a_pipe_byte_for_byte(kb: Kb, pdf_id: str) -> None:
@@ -108,8 +83,14 @@ def test_what_is_no_file_is_not_replaced(kb: Kb, pdf_id: str, tmp_path: Path) ->
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_an_original_that_breaks_off_leaves_no_file(kb: Kb, failing_engine: str, tmp_path: Path) -> None:
-    result = kb("get", "7", "-o", str(tmp_path / "a.pdf"), KB_ENGINE_URL=failing_engine)
+def test_an_original_that_breaks_off_leaves_no_file(kb: Kb, tmp_path: Path) -> None:
+    def break_off(method: str, path: str, headers: Mapping[str, str]) -> Answer:
+        if path.endswith("/file"):
+            return 200, b"%PDF", {"Content-Length": "100"}
+        return 200, {"id": 7, "filename": "a.pdf", "size_bytes": 100}
+
+    with scripted_engine(break_off) as url:
+        result = kb("get", "7", "-o", str(tmp_path / "a.pdf"), KB_ENGINE_URL=url)
 
     assert result.exit_code == 1
     assert "broke off" in result.stderr

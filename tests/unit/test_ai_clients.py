@@ -16,6 +16,13 @@ from kb.settings import config_home
 NOW = datetime(2026, 7, 31, 12, 0, 0, tzinfo=UTC)
 OPEN = McpServer("kb", "http://127.0.0.1:3000/mcp", "KB_MCP_API_KEY", needs_key=False)
 LOCKED = McpServer("kb", "http://127.0.0.1:3000/mcp", "KB_MCP_API_KEY", needs_key=True)
+NOT_PLAIN = [
+    '{"mcpServers": {}, // mine\n}',
+    '{"mcpServers": {"twice": 1, "twice": 2}}',
+    '{"half a character": "\\ud800"}',
+    '{"no end": 1e999}',
+    '{"deep": ' + "[" * 100_000,
+]
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -98,12 +105,19 @@ def test_another_input_of_vs_code_stays() -> None:
     assert merged["inputs"][1] == new["inputs"][0]
 
 
-@pytest.mark.parametrize("text", ['{"mcpServers": {}, // mine\n}', "[]", '"text"', "{", "\xff"])
+@pytest.mark.parametrize("text", [*NOT_PLAIN, "[]", '"text"', "{", "\xff"])
 def test_a_file_that_is_no_plain_object_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "mcp.json").write_bytes(text.encode("latin-1"))
 
     with pytest.raises(NotOurs):
         read_configuration(tmp_path / "mcp.json")
+
+
+@pytest.mark.parametrize("content", [b"", b" \n", b"\xef\xbb\xbf", b"\xef\xbb\xbf{}"])
+def test_a_file_that_holds_nothing_yet_can_be_written(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "mcp.json").write_bytes(content)
+
+    assert read_configuration(tmp_path / "mcp.json") == ({}, content)
 
 
 @pytest.mark.parametrize("servers", [[], "text", None, 7])
@@ -114,13 +128,14 @@ def test_servers_that_are_no_object_are_refused(servers: object) -> None:
 
 def test_the_old_file_is_kept_and_only_the_user_can_read_either(tmp_path: Path) -> None:
     file = tmp_path / "mcp.json"
-    file.write_text('{\n\t"mine": 1\n}')
+    old = b'\xef\xbb\xbf{\r\n\t"mine": 1\r\n}'
+    file.write_bytes(old)
     file.chmod(0o644)
 
-    backup = write_configuration(file, {"mine": 1, "mcpServers": {}}, file.read_text(), NOW)
+    backup = write_configuration(file, {"mine": 1, "mcpServers": {}}, old, NOW)
 
-    assert backup == tmp_path / "mcp.json.20260731-120000.backup"
-    assert backup.read_text() == '{\n\t"mine": 1\n}'
+    assert backup == tmp_path / "mcp.json.20260731-120000-000000.backup"
+    assert backup.read_bytes() == old
     assert file.read_text() == '{\n\t"mine": 1,\n\t"mcpServers": {}\n}\n'
     assert {path.stat().st_mode & 0o777 for path in (file, backup)} == {0o600}
     assert sorted(tmp_path.iterdir()) == [file, backup]
@@ -130,7 +145,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "dotfiles").mkdir()
     (tmp_path / "mcp.json").symlink_to(tmp_path / "dotfiles" / "mcp.json")
 
-    write_configuration(tmp_path / "mcp.json", {"mcpServers": {}}, "", NOW)
+    write_configuration(tmp_path / "mcp.json", {"mcpServers": {}}, b"", NOW)
 
     assert (tmp_path / "mcp.json").is_symlink()
     assert json.loads((tmp_path / "dotfiles" / "mcp.json").read_text()) == {"mcpServers": {}}

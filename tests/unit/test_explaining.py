@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.settings import SettingsError, describe_options, read_settings
-from kb.settings.explaining import Explained, Explanation, Origin, explain_settings
+from kb.settings import EngineSettings, SettingsError, describe_options, read_settings
+from kb.settings.explaining import Explained, Explanation, explain_settings
 from kb.settings.programs import PROGRAMS
+from kb.settings.sources import Origin
 
 
 def explain(folder: Path, toml: str = "", **environ: str) -> Explanation:
@@ -71,7 +72,7 @@ def test_a_wrong_value_is_told_with_the_reason_and_the_others_still_are(tmp_path
     ("environ", "told"),
     [
         ({"KB_API_KEY": "ä b"}, "The value of KB_API_KEY cannot be used"),
-        ({"KB_API_KEY": "x", "KB_API_KEY_FILE": __file__}, "The value of KB_API_KEY_FILE cannot be used"),
+        ({"KB_API_KEY_FILE": __file__}, "The value of KB_API_KEY_FILE cannot be used"),
         ({"KB_API_KEY_FILE": "/nowhere/key"}, "KB_API_KEY_FILE names /nowhere/key, which cannot be read"),
         ({"KB_API_KEY_READONLY": "x"}, "KB_API_KEY_READONLY needs KB_API_KEY"),
     ],
@@ -113,19 +114,32 @@ def test_an_option_is_found_by_each_of_its_names(tmp_path: Path, name: str) -> N
 
 
 VALUES = st.sampled_from(
-    ["", "1", "0", "99999", "true", "no", "a,b", "http://x:1", "ftp://x", "kb", "/srv", "ä", "text"]
+    ["", "1", "0", "99999", "true", "no", "a,b", "http://x:1", "ftp://x", "kb", "/srv", "ä", "text", "x,y", "new\nline"]
 )
 NAMES = [one.variable for one in describe_options()]
 
 
 @given(st.dictionaries(st.sampled_from([*NAMES, "KB_API_KEY_FILE", "KB_MCP_API_KEY_FILE"]), VALUES, max_size=6))
-def test_there_is_a_problem_just_when_some_program_would_not_start(environ: dict[str, str]) -> None:
+def test_the_problems_are_those_for_which_some_program_would_not_start(environ: dict[str, str]) -> None:
     folder = Path("/nowhere")
-    refusals = 0
+    refusals: set[str] = set()
     for program in PROGRAMS:
         try:
             read_settings(program, {}, environ, folder)
-        except SettingsError:
-            refusals += 1
+        except SettingsError as error:
+            refusals.update(error.sentences)
 
-    assert bool(explain_settings(environ, folder).problems) == bool(refusals)
+    problems = set(explain_settings(environ, folder).problems)
+    assert bool(problems) == bool(refusals)
+    # A program stops at the first secret that it cannot read.
+    assert refusals <= problems
+
+
+def test_a_wrong_value_of_the_file_is_told_as_the_programs_tell_it(tmp_path: Path) -> None:
+    explanation = explain(tmp_path, 'port = "many"')
+
+    with pytest.raises(SettingsError) as refusal:
+        read_settings(EngineSettings, {}, {}, tmp_path)
+
+    assert explanation.problems == [str(refusal.value)]
+    assert option(explanation, "port").given_by == f"port in {tmp_path / 'kb.toml'}"

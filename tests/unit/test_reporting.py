@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from kb.cli.adding.reporting import Report
 from kb.cli.adding.sources import Source
-from kb.cli.adding.submitting import Outcome, Submission
+from kb.cli.adding.submitting import Submission
 from kb.cli.calling import Failure
 from kb.cli.exits import Exit
 from kb.cli.render.progress import Board
+from kb.cli.watching_jobs import Outcome
 
 UNSUPPORTED = Failure("No.", Exit.REFUSED, "unsupported_format")
 
@@ -32,7 +33,7 @@ def told_lines(ending: Sequence[int]) -> tuple[list[str], int]:
     """What is written if files end in that order, and how much of it before the last has ended."""
     report = Report(len(ending), [], as_json=False, is_verbose=False)
     with redirect_stdout(io.StringIO()) as written:
-        board = Board(None, len(ending), 0)
+        board = Board(None, len(ending))
         for place in ending:
             before = len(written.getvalue().splitlines())
             report.take(board, place, submission(place))
@@ -52,7 +53,7 @@ def test_in_whatever_order_files_end_they_are_told_in_the_order_of_the_paths(end
 def test_what_ended_behind_one_that_was_given_up_is_told_after_all() -> None:
     report = Report(4, [], as_json=False, is_verbose=False)
     with redirect_stdout(io.StringIO()) as written, redirect_stderr(io.StringIO()) as remarks:
-        board = Board(None, 4, 0)
+        board = Board(None, 4)
         report.begin()
         report.take(board, 3, submission(3))
         report.take(board, 2, submission(2))
@@ -81,7 +82,7 @@ def test_the_exit_code_tells_how_all_files_fared(submissions: list[Submission], 
     """C3"""
     report = Report(len(submissions), [], as_json=False, is_verbose=False)
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        board = Board(None, len(submissions), 0)
+        board = Board(None, len(submissions))
         report.begin()
         for place, one in enumerate(submissions):
             report.take(board, place, one)

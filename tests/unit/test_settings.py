@@ -85,6 +85,7 @@ def test_an_address_that_names_no_new_host_adds_none(tmp_path: Path, host: str) 
         ("KB_HOST", "localhost:8000", "without a port"),
         ("KB_MAX_FILE_MB", "0", "1 or more"),
         ("KB_INSECURE", "perhaps", "true or false"),
+        ("KB_DATA_DIR", "~nobody-of-that-name/kb", "a folder"),
     ],
 )
 def test_a_bad_value_is_named_with_what_is_allowed(tmp_path: Path, variable: str, value: str, allowed: str) -> None:
@@ -147,9 +148,10 @@ def test_a_key_file_without_a_key_is_an_error(tmp_path: Path, content: bytes, co
         read_engine(tmp_path, {"KB_API_KEY_FILE": str(key_file)})
 
 
-def test_a_missing_key_file_is_an_error_and_not_an_open_engine(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="cannot be read"):
-        read_engine(tmp_path, {"KB_API_KEY_FILE": str(tmp_path / "gone")})
+@pytest.mark.parametrize("file", ["/nowhere/key", "~nobody-of-that-name/key", "zero\0byte"])
+def test_a_missing_key_file_is_an_error_and_not_an_open_engine(tmp_path: Path, file: str) -> None:
+    with pytest.raises(SettingsError, match=r"KB_API_KEY_FILE names .*, which (cannot be read|is not text)"):
+        read_engine(tmp_path, {"KB_API_KEY_FILE": file})
 
 
 def test_no_secret_is_ever_shown(tmp_path: Path) -> None:

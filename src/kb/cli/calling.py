@@ -97,7 +97,8 @@ def failure_of(response: httpx.Response) -> Failure:
     """The problem that the engine told; if none was told, it was no engine that answered."""
     try:
         problem = response.json()
-        detail, code = str(problem["detail"]), str(problem["code"])
+        # Where in the request it stood says nothing to somebody who typed `kb get abc`.
+        detail, code = str(problem["detail"]).removeprefix("path.id: "), str(problem["code"])
     except (ValueError, LookupError, TypeError):
         return Failure(not_an_engine(str(response.url.join("/"))), Exit.UNREACHABLE)
     return Failure(f"{detail} {advise(code)}".strip(), EXIT_OF_STATUS.get(response.status_code, Exit.FAILED), code)

@@ -96,7 +96,7 @@ class Draft:
     def _content(self) -> bytes:
         try:
             return self.path.read_bytes()
-        except FileNotFoundError:
+        except (FileNotFoundError, IsADirectoryError):
             return b""
 
 

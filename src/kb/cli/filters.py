@@ -9,12 +9,35 @@ from typing import Annotated, Any
 
 import typer
 
-DocType = Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Only note, image, pdf, docx, ...")]
+from kb.cli.options import require_something
+
+DocType = Annotated[
+    str | None,
+    typer.Option("--type", metavar="TYPE", help="Only note, image, pdf, docx, ...", callback=require_something),
+]
 Format = Annotated[
-    str | None, typer.Option("--format", metavar="FORMAT", help="As --type, but jpg, png, ... for images.")
+    str | None,
+    typer.Option(
+        "--format", metavar="FORMAT", help="As --type, but jpg, png, ... for images.", callback=require_something
+    ),
 ]
 SourcePath = Annotated[
-    str | None, typer.Option("--path", metavar="PATH", help="Only what was added from exactly this path.")
+    str | None,
+    typer.Option(
+        "--path", metavar="PATH", help="Only what was added from exactly this path.", callback=require_something
+    ),
+]
+SourceFolder = Annotated[
+    str | None,
+    typer.Option(
+        "--folder", metavar="PATH", help="Only what was added from below this folder.", callback=require_something
+    ),
+]
+Words = Annotated[
+    str | None,
+    typer.Option(
+        "--grep", metavar="WORDS", help="Only with these words in title or file name.", callback=require_something
+    ),
 ]
 Since = Annotated[
     datetime | None,

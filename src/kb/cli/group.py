@@ -86,6 +86,10 @@ class CommandsOnDemand(TyperGroup):
         entry = ENTRIES.get(ALIASES.get(cmd_name, cmd_name))
         return None if entry is None else load_command(entry)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """`kb help search` is what people try first."""
+        return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         # Only the names: typer looks among them for the one that was meant.
         self.commands = dict.fromkeys(ENTRIES)  # type: ignore[assignment]

@@ -4,10 +4,11 @@ Commands are loaded when they are called (`table`, `group`), and import what the
 `kb --help` and the shell's completion then answer at once. Words for people are in `render`, exit codes in `exits`.
 """
 
+import errno
 import os
 import sys
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,8 +16,22 @@ from kb.cli.exits import Exit
 from kb.cli.group import CommandsOnDemand
 from kb.version import VERSION
 
+
+class Kb(CommandsOnDemand):
+    def invoke(self, ctx: Any) -> Any:  # Any: typer exports no class of it
+        """Ctrl-C is told, wherever it met a command that has no more to say of it."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            from kb.cli.render.problems import STOPPED
+            from kb.cli.render.terminal import complain
+
+            complain(STOPPED)
+            raise typer.Exit(Exit.INTERRUPTED) from None
+
+
 app = typer.Typer(
-    cls=CommandsOnDemand,
+    cls=Kb,
     help="A knowledge base on your own machine, for you and your agents. Start it with `kb up`.",
     no_args_is_help=True,
     add_completion=False,
@@ -37,13 +52,14 @@ def _show_version(*, wanted: bool) -> None:
 def kb(
     *,
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+        bool, typer.Option("--version", "-V", help="Show the version and exit.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
     """Typer makes a group of commands of it."""
 
 
 def main() -> None:
+    _open_missing_streams()
     # What kb prints is UTF-8, as files are, whatever the locale of a container or a cron job says.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -55,16 +71,36 @@ def main() -> None:
         sys.exit(Exit.USAGE)
     try:
         app(prog_name="kb")
-    finally:
+        sys.stdout.flush()
+    except SystemExit:
         _say_the_rest()
+        raise
+    except OSError as error:
+        if error.errno not in {errno.ENOSPC, errno.EIO}:
+            raise
+        _give_up_writing(error)
+
+
+def _open_missing_streams() -> None:
+    """A program that was started with `<&-` or `>&-` has none, and expects to have them."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  open as long as the program runs
 
 
 def _say_the_rest() -> None:
-    """Python does so at its end, and complains if nobody listens any more: `kb list | head -1`."""
+    """Python does so at its end and complains if it cannot; of a reader that left (`kb list | head -1`) it need not."""
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        _give_up_writing(error)
+
+
+def _give_up_writing(error: OSError) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if not isinstance(error, BrokenPipeError):
+        print(f"kb: Standard output cannot be written: {error.strerror}.", file=sys.stderr)
+    sys.exit(Exit.FAILED)
 
 
 if __name__ == "__main__":

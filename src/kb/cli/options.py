@@ -9,16 +9,37 @@ import typer
 from kb.cli.completing.candidates import complete_documents, complete_notes, complete_tags
 from kb.cli.exits import Exit
 
+# In the place of a file's name or of a text: standard input, or output.
+STANDARD_STREAM = "-"
+
+
+def require_something(given: str | list[str] | None) -> str | list[str] | None:
+    """Refuse an option that is empty: in a script whose variable is not set it would mean everything."""
+    for value in given if isinstance(given, list) else [given]:
+        if value is not None and not value.strip(", "):
+            raise typer.BadParameter("It is empty. Leave it out, or say what is meant.")
+    return given
+
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print the engine's JSON, one answer a line.")]
 EngineUrl = Annotated[
     str | None, typer.Option("--engine-url", metavar="URL", help="Where the engine is (KB_ENGINE_URL).")
 ]
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Return once it is accepted, before it can be searched.")]
 Title = Annotated[str | None, typer.Option("--title", help="Its title; otherwise one is made from the text.")]
-Tags = Annotated[list[str] | None, typer.Option("--tags", metavar="A,B", help="Tags, separated by commas.")]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option("--tags", metavar="A,B", help="Tags, separated by commas.", callback=require_something),
+]
 Tag = Annotated[
     list[str] | None,
-    typer.Option("--tag", metavar="A", help="One tag; repeat it for more.", autocompletion=complete_tags),
+    typer.Option(
+        "--tag",
+        metavar="A",
+        help="One tag; repeat it for more.",
+        autocompletion=complete_tags,
+        callback=require_something,
+    ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 DocumentId = Annotated[
@@ -49,7 +70,7 @@ def read_text(given: str) -> str:
     from kb.cli.render.problems import NO_TEXT, NOT_UTF8
     from kb.cli.render.terminal import complain
 
-    if given == "-":
+    if given == STANDARD_STREAM:
         try:
             given = sys.stdin.buffer.read().decode("utf-8-sig")
         except UnicodeDecodeError:

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,10 +13,17 @@ ANSWER_WITHIN_SECONDS = 1.0
 LONGEST_ANSWER_BYTES = 16 * 1024 * 1024
 
 
+def reachable(url: str) -> str:
+    """The address of a program that listens on all addresses, as seen from its own machine.
+
+    What listens on `::` answers there too, and that name is always allowed to the programs of `kb up`.
+    """
+    return re.sub(r"//(0\.0\.0\.0|\[::\])(?![^:/])", "//127.0.0.1", url)
+
+
 def mcp_server_url(host: str, port: int) -> str:
-    """Without the path. The address of a server that listens on all addresses, as seen from its own machine."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  compared, not listened on
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    """Without the path."""
+    return reachable(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
 
 
 class NoAnswer(Exception):
@@ -33,16 +41,16 @@ class Answer:
         """None if it is not JSON."""
         try:
             return json.loads(self.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
 
 
 def ask(url: str, key: str = "", *, within_seconds: float = ANSWER_WITHIN_SECONDS, reads_body: bool = True) -> Answer:
     """The answer to GET; raises `NoAnswer`. A body that may have no end is not to be read."""
-    parts = urlsplit(url)
-    connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     try:
+        parts = urlsplit(url)
+        connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         connection = connect(parts.hostname or "", parts.port, timeout=within_seconds)
         try:
             connection.request("GET", path, headers={"Authorization": f"Bearer {key}"} if key else {})

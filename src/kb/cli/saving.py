@@ -1,9 +1,10 @@
 """Putting what the engine sends into a file, or into the pipe that stands there."""
 
 import os
+import secrets
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -52,12 +53,13 @@ def open_destination(file: str, *, force: bool, not_for_terminals: str) -> Itera
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    place, partial = Path(file), Path(f"{file}.partial")
-    # What is no file, such as a folder or a device, is not replaced in any case.
-    if place.exists() and not (force and place.is_file()):
-        raise end(Failure(file_exists(place) if place.is_file() else NO_FILE, Exit.REFUSED))
+    place = Path(file)
+    partial = place.with_name(f".kb-{secrets.token_hex(8)}.partial")
     try:
-        with partial.open("wb") as destination:
+        # What is no file, such as a folder or a device, is not replaced in any case.
+        if os.path.lexists(place) and not (force and place.is_file()):
+            raise end(Failure(file_exists(place) if place.is_file() else NO_FILE, Exit.REFUSED))
+        with partial.open("xb") as destination:
             yield destination
             destination.flush()
             os.fsync(destination.fileno())
@@ -65,4 +67,5 @@ def open_destination(file: str, *, force: bool, not_for_terminals: str) -> Itera
     except OSError as error:
         raise end(Failure(cannot_be_written(error), Exit.FAILED)) from None
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)

@@ -1,34 +1,29 @@
-"""Jobs that are in the engine already: found, acted upon one by one, and waited for."""
+"""Jobs that are in the engine already: found, acted upon one by one, waited for, and told."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import httpx
 
-from kb.cli.adding.submitting import report_job
 from kb.cli.calling import Failure, failure_of
 from kb.cli.exits import Exit
-from kb.cli.render.jobs import bars_of_jobs, name_of
+from kb.cli.patience import Patience
+from kb.cli.render import adding
+from kb.cli.render.jobs import name_of
+from kb.cli.render.progress import Board, progress_of_jobs
 from kb.cli.render.terminal import complain
-from kb.client import EngineClient, Json
+from kb.cli.watching_jobs import JobWatch, Outcome
+from kb.client import EngineClient, Json, read_all
 
-JOBS_A_CALL = 1000
 # The running ones last: a job that is taken up between the two questions is then not missed.
 UNENDED = ("queued", "running")
 # What the engine says of one job; of the next one it may say something else.
 REFUSALS_OF_ONE_JOB = frozenset({404, 409, 422})
 
 
-async def read_jobs(engine: EngineClient, statuses: Sequence[str]) -> list[Json]:
+async def read_job_ids(engine: EngineClient, statuses: Sequence[str]) -> list[int]:
     """All of these statuses, the oldest first."""
-    found: dict[int, Json] = {}
-    for status in statuses:
-        offset, total = 0, 1
-        while offset < total:
-            page = await engine.list_jobs(status=status, limit=JOBS_A_CALL, offset=offset)
-            found |= {job["id"]: job for job in page["jobs"]}
-            offset, total = offset + JOBS_A_CALL, page["total"]
-    return [found[job_id] for job_id in sorted(found)]
+    pages = (read_all(engine.list_jobs, "jobs", status=status) for status in statuses)
+    return sorted({job["id"] for page in pages async for job in page})
 
 
 async def for_each(
@@ -55,13 +50,42 @@ def report_failures(failures: Iterable[Failure]) -> Exit:
     return codes[0] if codes else Exit.DONE
 
 
-async def follow(engine: EngineClient, jobs: Sequence[Json], *, as_json: bool) -> Exit:
+async def follow(engine: EngineClient, job_ids: Sequence[int], *, as_json: bool) -> Exit:
     """Wait until all have ended, and tell of each when it does."""
     code = Exit.DONE
-    with bars_of_jobs(len(jobs)) as bars:
-        waiting = [engine.wait_for_job(job["id"], on_progress=bars.show) for job in jobs]
-        for ended in asyncio.as_completed(waiting):
-            job = await ended
-            with bars.aside():
-                code = report_job(job, label=name_of(job), as_json=as_json) or code
+    with progress_of_jobs(len({*job_ids})) as board:
+
+        def tell(job_id: int, outcome: Outcome) -> None:
+            nonlocal code
+            board.count_done(job_id)
+            if isinstance(outcome, Failure):
+                board.complain(outcome.sentence)
+                told = outcome.exit
+            else:
+                told = report_job(board, outcome, name_of(outcome), as_json=as_json)
+            code = code or told
+
+        def show(job: Json) -> None:
+            board.show_job(job["id"], name_of(job), job)
+
+        watch = JobWatch(engine, Patience(engine, board.complain), show, tell)
+        watch.add(job_ids)
+        watch.close()
+        await watch.run()
     return code
+
+
+def report_job(board: Board, job: Json, label: str, *, as_json: bool) -> Exit:
+    """Tell how the job ended, or that it has not; answer with what a script should know."""
+    if as_json:
+        board.say_json(job)
+    if has_failed(job):
+        board.complain(adding.job_failure(job, label))
+        return Exit.JOB_FAILED
+    if not as_json:
+        board.say(adding.render_job(job, label))
+    return Exit.DONE
+
+
+def has_failed(job: Json) -> bool:
+    return job["status"] in {"failed", "cancelled"}

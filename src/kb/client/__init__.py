@@ -13,6 +13,7 @@ version of the document; else it is refused with 412.
 
 from kb.client.engine import FINISHED, EngineClient, Json
 from kb.client.errors import EngineTooOld, FileChanged, NotAnEngine
+from kb.client.paging import read_all
 from kb.client.sending import NamedFile
 
-__all__ = ["FINISHED", "EngineClient", "EngineTooOld", "FileChanged", "Json", "NamedFile", "NotAnEngine"]
+__all__ = ["FINISHED", "EngineClient", "EngineTooOld", "FileChanged", "Json", "NamedFile", "NotAnEngine", "read_all"]

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from pathlib import Path
@@ -12,8 +11,8 @@ from urllib.parse import quote
 import httpx
 
 from kb.client.errors import EngineTooOld, NotAnEngine
-from kb.client.sending import PIECE_BYTES, Form, NamedFile, OnBytes, build_form, read_pieces
-from kb.version import MIN_ENGINE_VERSION, VERSION
+from kb.client.sending import PIECE_BYTES, Form, NamedFile, OnBytes, build_form, open_file, read_pieces
+from kb.version import VERSION, is_supported, version_in
 
 Json: TypeAlias = dict[str, Any]  # Any: the engine's JSON, whose shapes its reference page tells
 Id: TypeAlias = int | str
@@ -43,6 +42,8 @@ class EngineClient:
             timeout=httpx.Timeout(timeout, connect=min(timeout, CONNECT_WITHIN_SECONDS)),
             # For a program with many callers of its own; the default would close all but 20 after each request.
             limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
+            # Loading the certificates of all authorities takes longer than a search, and http has a use for none.
+            verify=httpx.URL(base_url).scheme == "https",
             # The engine is a local program: neither a proxy nor a .netrc of the machine concerns it.
             trust_env=False,
         )
@@ -61,17 +62,17 @@ class EngineClient:
 
         No other method asks. A program asks before its first change, and again when the engine may be another one.
         """
-        named = re.match(r"kb/(\S+)", (await self._http.get("/health/live")).headers.get("Server", ""))
+        version = version_in((await self._http.get("/health/live")).headers.get("Server", ""))
         try:
             # Before it told its version with every answer, the engine told it only here.
-            version = named[1] if named else str((await self.get_status())["version"])
+            version = version or str((await self.get_status())["version"])
         except (ValueError, LookupError, TypeError) as error:
             raise NotAnEngine(str(self._http.base_url)) from error
         except httpx.HTTPStatusError as error:
             if error.response.status_code != httpx.codes.NOT_FOUND:
                 raise
             raise NotAnEngine(str(self._http.base_url)) from error
-        if _parse_version(version) < _parse_version(MIN_ENGINE_VERSION):
+        if not is_supported(version):
             raise EngineTooOld(version)
 
     async def submit_note(
@@ -112,8 +113,7 @@ class EngineClient:
         headers = _given(**{"Idempotency-Key": idempotency_key})
         if isinstance(file, tuple):
             return await self._send_form(await build_form(form, file, on_progress), headers)
-        # Without a buffer, whose lock a read that hangs would hold: closing it would then hang as well.
-        with await asyncio.to_thread(Path(file).open, "rb", buffering=0) as opened:
+        async with open_file(file) as opened:
             return await self._send_form(await build_form(form, (Path(file).name, opened), on_progress), headers)
 
     async def _send_form(self, form: Form, headers: Mapping[str, str]) -> Json:
@@ -379,8 +379,3 @@ def _quote(name: Id) -> str:
     # The engine reads %2F as a slash and so as the way to another route; no id has one, so it is sent as text.
     # Nor is any id made of dots, which would lead to another route as well.
     return quote(str(name).replace("/", "%2F"), safe="").replace(".", "%252E")
-
-
-def _parse_version(version: str) -> tuple[int, ...]:
-    """Comparable; what names no version at all is older than any."""
-    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])

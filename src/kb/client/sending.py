@@ -12,9 +12,10 @@ import secrets
 import stat
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import BinaryIO, TypeAlias, TypeVar
 
 from kb.client.errors import FileChanged
@@ -62,6 +63,27 @@ async def build_form(fields: Iterable[tuple[str, str]], file: NamedFile, on_prog
         yield tail
 
     return Form(headers, send())
+
+
+@asynccontextmanager
+async def open_file(path: str | Path) -> AsyncIterator[BinaryIO]:
+    """Opened by a thread, since a disk may take long; closed in any case, even if nobody waits for that thread."""
+    opened: list[BinaryIO] = []
+    is_unwanted = False
+
+    def open_it() -> None:
+        # Without a buffer, whose lock a read that hangs would hold: closing it would then hang as well.
+        opened.append(Path(path).open("rb", buffering=0))
+        if is_unwanted:
+            opened[0].close()
+
+    try:
+        await asyncio.to_thread(open_it)
+        yield opened[0]
+    finally:
+        is_unwanted = True
+        for file in opened:
+            file.close()
 
 
 async def read_pieces(source: BinaryIO) -> AsyncIterator[bytes]:

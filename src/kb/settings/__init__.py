@@ -8,7 +8,8 @@ This package is the only reader of the environment. The reference page is made f
 
     programs    the options
     options     the kinds of values they have
-    reading     where the values come from
+    sources     where the values come from
+    reading     the settings of one program, made of them
     explaining  what each option is now, and who says so
     folders     where things are kept by default
     editor      the user's own, which other programs use too

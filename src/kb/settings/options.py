@@ -34,6 +34,13 @@ def _split_paths(value: object) -> object:
     return folders
 
 
+def _find_folder(folder: Path) -> Path:
+    try:
+        return folder.expanduser().absolute()
+    except RuntimeError as error:
+        raise ValueError("the home of nobody") from error
+
+
 def _check_host(host: str) -> str:
     bare = host.strip().removeprefix("[").removesuffix("]")
     if ":" in bare:
@@ -89,7 +96,7 @@ Url = Annotated[
 ]
 DataFolder = Annotated[
     Path,
-    AfterValidator(lambda folder: folder.expanduser().absolute()),
+    AfterValidator(_find_folder),
     Option("a folder", default="the platform's user data directory (`~/.local/share/kb` on Linux)"),
 ]
 Model = Annotated[
@@ -111,7 +118,7 @@ Collections = Annotated[
 Folders = Annotated[
     tuple[Path, ...],
     BeforeValidator(_split_paths),
-    AfterValidator(lambda folders: tuple(folder.expanduser().absolute() for folder in folders)),
+    AfterValidator(lambda folders: tuple(map(_find_folder, folders))),
     Option("folders separated by the platform's path separator", default="your home and the working directory"),
 ]
 Seconds = Annotated[int, Field(ge=1), Option("a whole number, 1 or more")]

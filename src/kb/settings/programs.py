@@ -37,7 +37,11 @@ _LOG_FORMAT_MEANING = "How the lines of the log look: for people, or one JSON ob
 
 
 class SettingsError(ValueError):
-    """A setting that cannot be used. The message says which one and what is allowed, and holds no secret."""
+    """Settings that cannot be used. Each sentence says which one and what is allowed, and holds no secret."""
+
+    def __init__(self, *sentences: str) -> None:
+        super().__init__("\n".join(sentences))
+        self.sentences = sentences
 
 
 class ProgramSettings(BaseModel):

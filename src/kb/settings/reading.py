@@ -3,20 +3,19 @@
 import difflib
 import os
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import SecretStr, ValidationError
+from pydantic import ValidationError
 
-from kb.settings.folders import config_dir, default_data_dir
+from kb.settings.folders import config_dir
 from kb.settings.options import Option
 from kb.settings.programs import PROGRAMS, ProgramSettings, SettingsError
+from kb.settings.sources import PREFIX, Given, list_sources, open_config, read_config, secrets_of, variable_of
 
 CONFIG_FILE = "kb.toml"
-_PREFIX = "KB_"
 
 Program = TypeVar("Program", bound=ProgramSettings)
 
@@ -37,7 +36,7 @@ def describe_options() -> list[OptionDescription]:
 
 
 def _describe(name: str, owner: type[ProgramSettings]) -> OptionDescription:
-    field, option = owner.model_fields[name], option_of(owner, name)
+    field, option = owner.model_fields[name], _option_of(owner, name)
     return OptionDescription(
         variable=variable_of(name),
         default=option.default or _render_default(field.default),
@@ -57,7 +56,7 @@ def warnings(environ: Mapping[str, str] = os.environ, config_folder: Path | None
     path = (config_folder or config_dir(environ)) / CONFIG_FILE
     names = list(_known_names())
     variables = [variable_of(name) for name in names]
-    given = [name for name in environ if name.startswith(_PREFIX)]
+    given = [name for name in environ if name.startswith(PREFIX)]
     return [
         *(_complain(name, variables) for name in sorted(given) if name not in variables),
         *(f"{path}: {_complain(name, names)}" for name in read_config(path) if name not in names),
@@ -76,104 +75,44 @@ def _known_names() -> Iterator[str]:
         yield from (f"{name}_file" for name in secrets_of(program))
 
 
-@dataclass(frozen=True)
-class _Given:
-    """A value together with the name under which the user gave it, for the sentence if it is wrong."""
-
-    value: object
-    name: str
-
-
 def read_settings(
     program: type[Program], flags: Mapping[str, object], environ: Mapping[str, str], config_folder: Path
 ) -> Program:
-    path = config_folder / CONFIG_FILE
-    from_file = {name: _Given(value, f"`{name}` in {path}") for name, value in read_config(path).items()}
-    from_environment = {name: _Given(value, variable_of(name)) for name, value in named_variables(environ).items()}
-    from_flags = {name: _Given(value, _flag_of(name, program)) for name, value in flags.items() if value is not None}
-    given = {"data_dir": _Given(default_data_dir(environ), "data_dir")}
-    for source in (from_file, from_environment, from_flags):
-        given |= _with_secrets_read(source, secrets_of(program))
+    given: dict[str, Given] = {}
+    values: dict[str, object] = {}
+    for source in list_sources(program, flags, environ, open_config(config_folder / CONFIG_FILE)):
+        found = {name: one for name in program.model_fields if (one := source.find(name, program))}
+        given |= found
+        values |= {name: one.read() for name, one in found.items()}
     try:
-        return program.model_validate({name: one.value for name, one in given.items()})
+        return program.model_validate(values)
     except ValidationError as exc:
         # The cause is dropped because it quotes its input, and that may be a secret.
-        raise SettingsError(_explain(exc, program, given)) from None
+        # In a list, each of its parts may be wrong; that is one sentence.
+        raise SettingsError(*dict.fromkeys(_explain(exc, program, given))) from None
 
 
-def named_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of kb by the names of their options.
-
-    An empty one counts as not set: that is how compose files pass on what they were not given.
-    """
-    given = {name.removeprefix(_PREFIX): value for name, value in environ.items() if name.startswith(_PREFIX)}
-    return {name.lower(): value for name, value in given.items() if value.strip()}
-
-
-def read_config(path: Path) -> dict[str, object]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except OSError as exc:
-        raise SettingsError(f"{path} cannot be read: {exc.strerror}.") from exc
-    except ValueError as exc:
-        raise SettingsError(f"{path} is not a TOML file: {exc}.") from exc
-
-
-def _with_secrets_read(source: dict[str, _Given], secrets: list[str]) -> dict[str, _Given]:
-    read = dict(source)
-    for secret in secrets:
-        file = read.pop(f"{secret}_file", None)
-        if file is None:
-            continue
-        if secret in read:
-            raise SettingsError(f"Both {read[secret].name} and {file.name} are set. Set one of them.")
-        read[secret] = _Given(read_secret(file.value, file.name), file.name)
-    return read
-
-
-def read_secret(file: object, named_by: str) -> str:
-    path = Path(str(file).strip()).expanduser()
-    try:
-        secret = path.read_text(encoding="utf-8").strip()
-    except OSError as exc:
-        raise SettingsError(f"{named_by} names {path}, which cannot be read: {exc.strerror}.") from exc
-    except UnicodeDecodeError:
-        # Its message and its cause would quote the secret.
-        raise SettingsError(f"{named_by} names {path}, which is not text.") from None
-    if not secret:
-        raise SettingsError(f"{named_by} names {path}, which is empty. Write the key into it.")
-    return secret
-
-
-def _explain(error: ValidationError, program: type[ProgramSettings], given: Mapping[str, _Given]) -> str:
-    sentences = []
+def _explain(error: ValidationError, program: type[ProgramSettings], given: Mapping[str, Given]) -> Iterator[str]:
     for detail in error.errors(include_url=False):
-        if not detail["loc"]:
-            sentences.append(str(detail["ctx"]["error"]))
-            continue
-        name = str(detail["loc"][0])
-        allowed = option_of(program, name).allowed
-        if name in secrets_of(program):
-            sentences.append(f"The value of {given[name].name} cannot be used; allowed: {allowed}.")
+        if detail["loc"]:
+            name = str(detail["loc"][0])
+            yield complain_of_value(given[name], name, program)
         else:
-            shown = re.sub(r"//[^/]*@", "//***@", str(given[name].value))
-            sentences.append(f'{given[name].name} is "{shown}"; allowed: {allowed}.')
-    return "\n".join(sentences)
+            yield str(detail["ctx"]["error"])
 
 
-def option_of(program: type[ProgramSettings], name: str) -> Option:
+def complain_of_value(given: Given, option: str, program: type[ProgramSettings]) -> str:
+    """Why it cannot be used. A secret is not quoted."""
+    allowed = _option_of(program, option).allowed
+    if option in secrets_of(program):
+        return f"The value of {given.name} cannot be used; allowed: {allowed}."
+    return f'{given.name} is "{without_password(given.value)}"; allowed: {allowed}.'
+
+
+def without_password(value: object) -> str:
+    """Of a value that may be an address."""
+    return re.sub(r"//[^/]*@", "//***@", str(value))
+
+
+def _option_of(program: type[ProgramSettings], name: str) -> Option:
     return next(item for item in program.model_fields[name].metadata if isinstance(item, Option))
-
-
-def secrets_of(program: type[ProgramSettings]) -> list[str]:
-    return [name for name, field in program.model_fields.items() if field.annotation is SecretStr]
-
-
-def variable_of(name: str) -> str:
-    return _PREFIX + name.upper()
-
-
-def _flag_of(name: str, program: type[ProgramSettings]) -> str:
-    return "--" + name.removeprefix(f"{program.program}_").replace("_", "-")

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 
-from kb.cli.adding.sources import Source, path_as_text
-from kb.cli.adding.submitting import Journey, Submission, Wishes, has_failed, is_unsupported
+from kb.cli.adding.sources import Source
+from kb.cli.adding.submitting import Journey, Submission, Wishes, is_unsupported
 from kb.cli.calling import Failure
 from kb.cli.exits import Exit
-from kb.cli.folders.scanning import SkippedFile
+from kb.cli.folders.scanning import SkippedFile, path_as_text
 from kb.cli.render import adding
 from kb.cli.render.progress import Board, progress_of_files
-from kb.cli.render.terminal import complain, print_json
+from kb.cli.render.terminal import complain
+from kb.cli.submitted import report_job
 from kb.client import EngineClient
 
 
@@ -86,22 +87,16 @@ class Report:
 
     def _tell(self, board: Board, submission: Submission) -> None:
         label, outcome = submission.source.label, submission.outcome
-        if not isinstance(outcome, Failure) and self._as_json:
-            print_json(outcome)
-            sys.stdout.flush()
         if is_unsupported(submission):
             self._fates["skipped"] += 1
             self._skipped.append((label, adding.OF_NO_KNOWN_KIND))
         elif isinstance(outcome, Failure):
             self._count_failure(outcome.exit)
             board.complain(adding.failure(label, outcome.sentence))
-        elif has_failed(outcome):
-            self._count_failure(Exit.JOB_FAILED)
-            board.complain(adding.job_failure(outcome, label))
+        elif code := report_job(board, outcome, label, as_json=self._as_json):
+            self._count_failure(code)
         else:
             self._fates[adding.fate_of(outcome)] += 1
-            if not self._as_json:
-                board.say(adding.render_job(outcome, label))
 
     def _count_failure(self, code: Exit) -> None:
         self._first_failure = self._first_failure or code

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb.cli.folders.scanning import SkippedFile, scan_folder
+from kb.cli.folders.scanning import SkippedFile, path_as_text, scan_folder
 
 STDIN = "-"
 
@@ -115,8 +115,3 @@ def _size_of(path: str) -> int:
     except OSError:
         # It is gone again: whoever sends it will tell.
         return 0
-
-
-def path_as_text(path: str | Path) -> str:
-    """A path on disk may hold bytes that are no text, and those cannot be sent or shown as they are."""
-    return os.fsencode(path).decode(errors="backslashreplace")

@@ -57,7 +57,7 @@ def add(
         report.tell_skipped()
         complain(NO_FILES)
         raise typer.Exit(Exit.NOT_FOUND)
-    wishes = Wishes(title, join_tags(tags, tag), ocr, not no_wait)
+    wishes = Wishes(title=title, tags=join_tags(tags, tag), force_ocr=ocr, wait=not no_wait)
     try:
         call_engine(engine_url, lambda engine: add_files(engine, selection.sources, wishes, report))
     finally:

@@ -34,14 +34,14 @@ def backup(
     The engine may go on running.
     """
     from kb.cli.render.backups import show_backup
-    from kb.cli.render.progress import progress_of_copying
+    from kb.cli.render.progress import progress_of_steps
     from kb.cli.render.terminal import print_json
 
     with ending_plainly(), _refusing_plainly():
         from kb.engine.backup import back_up
 
         began = time.monotonic()
-        with progress_of_copying() as on_progress:
+        with progress_of_steps() as on_progress:
             manifest = back_up(
                 _find_data_dir(data_dir),
                 destination,
@@ -76,7 +76,7 @@ def restore(
         question_before_restoring,
         show_restored,
     )
-    from kb.cli.render.progress import progress_of_copying
+    from kb.cli.render.progress import progress_of_steps
     from kb.cli.render.terminal import print_json
 
     with ending_plainly(), _refusing_plainly():
@@ -88,7 +88,7 @@ def restore(
             question = question_before_restoring(folder, manifest.to_json())
             require_consent(question, yes=yes, refusal=NOTHING_RESTORED, nobody_to_ask=NOBODY_TO_ASK_BEFORE_RESTORING)
         began = time.monotonic()
-        with progress_of_copying() as on_progress:
+        with progress_of_steps() as on_progress:
             restore_base(source, folder, now=datetime.now(UTC), on_progress=on_progress)
         if as_json:
             print_json(manifest.to_json())

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kb.cli.connecting.known import Name
 from kb.cli.exits import Exit
 from kb.cli.options import Yes
 
@@ -12,17 +13,16 @@ if TYPE_CHECKING:
     from kb.cli.connecting.known import Client, Json, McpServer
 
 ANSWER_WITHIN_SECONDS = 2.0
-NAMES = ("claude-desktop", "claude-code", "vscode", "cursor", "amazon-q")
 
 
 def complete_clients(incomplete: str) -> list[str]:
-    return [name for name in NAMES if name.startswith(incomplete)]
+    return [name for name in Name if name.startswith(incomplete)]
 
 
 def connect(
     client: Annotated[
         str | None,
-        typer.Argument(metavar="CLIENT", help=f"{', '.join(NAMES)}.", autocompletion=complete_clients),
+        typer.Argument(metavar="CLIENT", help=f"{', '.join(Name)}.", autocompletion=complete_clients),
     ] = None,
     *,
     write: Annotated[bool, typer.Option("--write", help="Write it into the client's own file.")] = False,
@@ -52,15 +52,15 @@ def connect(
     if client is None:
         show_clients()
         return
-    if client not in NAMES:
+    if client not in set(Name):
         complain(unknown_client(client))
         raise typer.Exit(Exit.USAGE)
     server, key = _describe_server(name, url, readonly=readonly)
     _warn_unless_it_answers(server, key)
     if write:
-        _write(client, server, key, yes=yes)
+        _write(Name(client), server, key, yes=yes)
     else:
-        _print(client, server, key if show_key else None)
+        _print(Name(client), server, key if show_key else None)
 
 
 def _describe_server(name: str, url: str | None, *, readonly: bool) -> "tuple[McpServer, str]":
@@ -74,7 +74,7 @@ def _describe_server(name: str, url: str | None, *, readonly: bool) -> "tuple[Mc
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,63}", name):
         complain(words.BAD_NAME)
         raise typer.Exit(Exit.USAGE)
-    if url is not None and not re.fullmatch(r"https?://[!-~]+", url):
+    if url is not None and not _is_address(url):
         complain(words.BAD_URL)
         raise typer.Exit(Exit.USAGE)
     try:
@@ -89,6 +89,18 @@ def _describe_server(name: str, url: str | None, *, readonly: bool) -> "tuple[Mc
         raise typer.Exit(Exit.FAILED)
     url = url or f"{mcp_server_url(settings.mcp_host, settings.mcp_port)}/mcp"
     return McpServer(name, url, variable, needs_key=bool(key)), key
+
+
+def _is_address(url: str) -> bool:
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        # Clients send no request to an address with a user in it.
+        is_complete = parts.hostname and parts.port != 0 and "@" not in parts.netloc
+    except ValueError:
+        return False
+    return bool(is_complete and re.fullmatch(r"https?://[!-~]+", url))
 
 
 def _warn_unless_it_answers(server: "McpServer", key: str) -> None:
@@ -107,29 +119,36 @@ def _warn_unless_it_answers(server: "McpServer", key: str) -> None:
         complain(not_an_mcp_server(server.url))
 
 
-def _print(chosen: str, server: "McpServer", key: str | None) -> None:
-    from kb.cli.connecting.known import CLIENTS, Name, build_configuration
+def _print(name: Name, server: "McpServer", key: str | None) -> None:
+    from kb.cli.connecting.known import CLIENTS, build_configuration
     from kb.cli.render.connecting import show_command, show_configuration
 
-    client = CLIENTS[Name(chosen)]
-    if chosen == Name.CLAUDE_CODE:
+    client = CLIENTS[name]
+    if name is Name.CLAUDE_CODE:
         show_command(server, key)
     else:
         show_configuration(client, server, build_configuration(client, server, key), has_key=key is not None)
 
 
-def _write(chosen: str, server: "McpServer", key: str, *, yes: bool) -> None:
-    from kb.cli.connecting.files import NotOurs, merge, read_configuration
-    from kb.cli.connecting.known import CLIENTS, Name, build_configuration
-    from kb.cli.render.connecting import cannot_be_changed, left_alone
+def _write(name: Name, server: "McpServer", key: str, *, yes: bool) -> None:
+    from datetime import UTC, datetime
+
+    from kb.cli.connecting.files import NotOurs, merge, read_configuration, write_configuration
+    from kb.cli.connecting.known import CLIENTS, build_configuration
+    from kb.cli.render.connecting import already_there, cannot_be_changed, left_alone, show_written
     from kb.cli.render.terminal import complain
 
-    client = CLIENTS[Name(chosen)]
+    client = CLIENTS[name]
     new = build_configuration(client, server, key if client.needs_key_in_file else None)
     try:
-        old, old_text = read_configuration(client.file)
+        _ask_before_replacing(client, server, new, yes=yes)
+        # Only now: while the user thought about it, the client may have written its file.
+        old, content = read_configuration(client.file)
         merged = merge(old, new)
-        _write_merged(client, server, old, merged, old_text, yes=yes)
+        if merged == old:
+            complain(already_there(client, server))
+        else:
+            show_written(client, server, write_configuration(client.file, merged, content, datetime.now(UTC)))
     except NotOurs as error:
         complain(left_alone(client, error))
         raise typer.Exit(Exit.REFUSED) from None
@@ -138,26 +157,19 @@ def _write(chosen: str, server: "McpServer", key: str, *, yes: bool) -> None:
         raise typer.Exit(Exit.FAILED) from None
 
 
-def _write_merged(
-    client: "Client", server: "McpServer", old: "Json", merged: "Json", old_text: str, *, yes: bool
-) -> None:
-    from datetime import UTC, datetime
-
+def _ask_before_replacing(client: "Client", server: "McpServer", new: "Json", *, yes: bool) -> None:
+    """Ends the command if the file has another server of that name, which is to stay."""
     from kb.cli.confirming import require_consent
-    from kb.cli.connecting.files import write_configuration
+    from kb.cli.connecting.files import merge, read_configuration
     from kb.cli.render import connecting as words
-    from kb.cli.render.terminal import complain
 
-    if merged == old:
-        complain(words.already_there(client, server))
-        return
+    old, _ = read_configuration(client.file)
+    wanted = merge(old, new)[client.servers][server.name]
     present = old.get(client.servers, {}).get(server.name)
-    if present not in (None, merged[client.servers][server.name]):
+    if present not in (None, wanted):
         require_consent(
             words.question_before_replacing(client, server, present),
             yes=yes,
             refusal=words.NOTHING_CHANGED,
             nobody_to_ask=words.nobody_to_ask(client, server),
         )
-    backup = write_configuration(client.file, merged, old_text, datetime.now(UTC))
-    words.show_written(client, server, backup)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kb.cli.confirming import require_consent, require_phrase
-from kb.cli.filters import DocType, Format, SourcePath, locate
+from kb.cli.filters import DocType, Format, SourceFolder, SourcePath, Words, locate
 from kb.cli.options import AsJson, DocumentId, DocumentIds, EngineUrl, Tag, Tags, Yes, join_tags
 from kb.cli.saving import STDOUT, save_original
 
@@ -83,12 +83,8 @@ def list_documents(
     doc_type: DocType = None,
     format: Format = None,
     source_path: SourcePath = None,
-    folder: Annotated[
-        str | None, typer.Option("--folder", metavar="PATH", help="Only what was added from below this folder.")
-    ] = None,
-    words: Annotated[
-        str | None, typer.Option("--grep", metavar="WORDS", help="Only with these words in title or file name.")
-    ] = None,
+    folder: SourceFolder = None,
+    words: Words = None,
     sort: Annotated[Sort, typer.Option("--sort", help="What comes first.")] = Sort.RECENT,
     reverse: Annotated[bool, typer.Option("--reverse", "-r", help="The other way round.")] = False,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=1000, help="How many at most.")] = 100,

@@ -66,9 +66,12 @@ def _save(draft: "Draft", note: "Json", editor: list[str], engine_url: str | Non
         # Tags and titles are not sent, so there is nothing to overwrite in them.
         if note["text"] in (before["text"], text):
             continue
-        if _choose(before, note) is Choice.EDIT_AGAIN:
+        while _choose(before, note) is Choice.EDIT_AGAIN:
             complain(lies_beside(draft.put_beside(note["text"])))
             draft.edit(editor)
+            # Who only looked has not decided yet.
+            if draft.read() != text:
+                break
     return None
 
 

@@ -61,11 +61,11 @@ def _evaluate(questions: "list[Question]", engine_url: str | None) -> "list[Outc
     from kb.cli.evaluating.questions import BadQuestions
     from kb.cli.evaluating.running import evaluate_questions
     from kb.cli.render.evaluating import wrong_lines
-    from kb.cli.render.progress import progress_of_copying
+    from kb.cli.render.progress import progress_of_steps
     from kb.cli.render.terminal import complain
 
     async def ask(engine: "EngineClient") -> "list[Outcome]":
-        with progress_of_copying() as on_progress:
+        with progress_of_steps() as on_progress:
             return await evaluate_questions(engine, questions, on_progress)
 
     try:

@@ -1,6 +1,7 @@
 """The command `history`."""
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -157,13 +158,11 @@ def _find(document_id: str, version: int | None, engine_url: str | None) -> "tup
 
 async def _read_revisions(engine: "EngineClient", document_id: str, offset: int = 0) -> "AsyncIterator[Json]":
     """The newest first. What is added meanwhile moves the others down a place: none is given twice."""
+    from kb.client import read_all
+
     last = None
-    while True:
-        page = await engine.list_revisions(document_id, limit=REVISIONS_A_CALL, offset=offset)
-        for revision in page["revisions"]:
-            if last is None or revision["version"] < last:
-                last = revision["version"]
-                yield revision
-        offset += len(page["revisions"])
-        if not page["revisions"] or offset >= page["total"]:
-            return
+    list_page = partial(engine.list_revisions, document_id)
+    async for revision in read_all(list_page, "revisions", limit=REVISIONS_A_CALL, offset=offset):
+        if last is None or revision["version"] < last:
+            last = revision["version"]
+            yield revision

@@ -95,15 +95,15 @@ def _unended_that_may_go(engine_url: str | None, *, yes: bool) -> list[str]:
     from kb.cli.confirming import require_consent
     from kb.cli.render.jobs import NOBODY_TO_ASK, NONE_UNENDED, NOTHING_CANCELLED, question_before_cancelling
     from kb.cli.render.terminal import complain
-    from kb.cli.submitted import UNENDED, read_jobs
+    from kb.cli.submitted import UNENDED, read_job_ids
 
-    found = call_engine(engine_url, lambda engine: read_jobs(engine, UNENDED))
+    found = call_engine(engine_url, lambda engine: read_job_ids(engine, UNENDED))
     if not found:
         complain(NONE_UNENDED)
         raise typer.Exit
-    question = question_before_cancelling(found)
+    question = question_before_cancelling(len(found))
     require_consent(question, yes=yes, refusal=NOTHING_CANCELLED, nobody_to_ask=NOBODY_TO_ASK)
-    return [str(job["id"]) for job in found]
+    return [str(job_id) for job_id in found]
 
 
 def retry(
@@ -124,23 +124,25 @@ def retry(
     from kb.cli.calling import call_engine
     from kb.cli.render.jobs import NONE_FAILED, show_queued
     from kb.cli.render.terminal import complain, print_json
-    from kb.cli.submitted import follow, for_each, read_jobs, report_failures
+    from kb.cli.submitted import follow, for_each, read_job_ids, report_failures
 
     if failed == bool(job_ids):
         raise typer.BadParameter("Give the numbers of jobs, or --failed.")
 
     async def retry_all(engine: "EngineClient") -> Exit:
-        wanted = job_ids or [str(job["id"]) for job in await read_jobs(engine, [Status.FAILED])]
+        wanted = job_ids or [str(job_id) for job_id in await read_job_ids(engine, [Status.FAILED])]
         if not wanted:
             complain(NONE_FAILED)
-        queued: list[Json] = []
-        failures = await for_each(wanted, engine.retry_job, queued.append)
-        if not no_wait:
-            ended = await follow(engine, queued, as_json=as_json)
-            return report_failures(failures) or ended
-        for job in queued:
-            (print_json if as_json else show_queued)(job)
-        return report_failures(failures)
+        queued: list[int] = []
+
+        def note(job: "Json") -> None:
+            queued.append(job["id"])
+            if no_wait:
+                (print_json if as_json else show_queued)(job)
+
+        failures = await for_each(wanted, engine.retry_job, note)
+        ended = Exit.DONE if no_wait else await follow(engine, queued, as_json=as_json)
+        return report_failures(failures) or ended
 
     raise typer.Exit(call_engine(engine_url, retry_all))
 
@@ -149,11 +151,11 @@ def _follow_jobs(job_ids: list[str], engine_url: str | None, *, as_json: bool) -
     from kb.cli.calling import call_engine
     from kb.cli.render.jobs import NONE_UNENDED
     from kb.cli.render.terminal import complain
-    from kb.cli.submitted import UNENDED, follow, for_each, read_jobs, report_failures
+    from kb.cli.submitted import UNENDED, follow, for_each, read_job_ids, report_failures
 
     async def follow_all(engine: "EngineClient") -> Exit:
-        found = [] if job_ids else await read_jobs(engine, UNENDED)
-        failures = await for_each(job_ids, engine.get_job, found.append)
+        found = [] if job_ids else await read_job_ids(engine, UNENDED)
+        failures = await for_each(job_ids, engine.get_job, lambda job: found.append(job["id"]))
         if not found and not failures:
             complain(NONE_UNENDED)
         ended = await follow(engine, found, as_json=as_json)

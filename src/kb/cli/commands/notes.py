@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kb.cli.exits import Exit
-from kb.cli.options import AsJson, EngineUrl, NoteId, NoWait, Tag, Tags, Text, Title, join_tags, read_text
+from kb.cli.options import (
+    STANDARD_STREAM,
+    AsJson,
+    EngineUrl,
+    NoteId,
+    NoWait,
+    Tag,
+    Tags,
+    Text,
+    Title,
+    join_tags,
+    read_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,9 +29,7 @@ if TYPE_CHECKING:
 def addnote(
     text: Annotated[
         str | None,
-        typer.Argument(
-            metavar="TEXT", help="The text; `-` reads it from standard input. Without it your editor opens."
-        ),
+        typer.Argument(metavar="TEXT", help="The text; `-` reads it from standard input."),
     ] = None,
     *,
     title: Title = None,
@@ -39,10 +49,11 @@ def addnote(
     $ kb addnote - --title "Build log" < build.log
     $ kb addnote
 
-    Without a text, on a terminal, it opens your editor (VISUAL, EDITOR) for one.
+    Without a text it reads what is piped in; on a terminal it opens your editor (VISUAL, EDITOR).
     """
-    from kb.cli.adding.submitting import report_job
     from kb.cli.calling import call_engine
+    from kb.cli.render.progress import Board
+    from kb.cli.submitted import report_job
 
     wanted = join_tags(tags, tag)
 
@@ -52,13 +63,13 @@ def addnote(
             return job if no_wait else await engine.wait_for_job(job["id"])
 
         job = call_engine(engine_url, submit)
-        if code := report_job(job, label=job["filename"], as_json=as_json):
+        if code := report_job(Board(), job, job["filename"], as_json=as_json):
             raise typer.Exit(code)
 
     if text is None and sys.stdin.isatty():
         _add_from_editor(add)
     else:
-        add(read_text(text or ""))
+        add(read_text(STANDARD_STREAM if text is None else text))
 
 
 def _add_from_editor(add: "Callable[[str], None]") -> None:

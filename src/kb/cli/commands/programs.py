@@ -47,7 +47,8 @@ def up(*, host: Host = None, port: Port = None, mcp_port: McpPortBesides = None,
 
     Ctrl-C stops it.
     """
-    from kb.cli.render.programs import not_installed, reachable, show_running, waiting_for_port
+    from kb.cli.probing import reachable
+    from kb.cli.render.programs import not_installed, show_running, waiting_for_port
     from kb.cli.render.terminal import complain
 
     with until_interrupted(), ending_plainly(), ExitStack() as opened:

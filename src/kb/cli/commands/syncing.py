@@ -12,7 +12,7 @@ from kb.cli.exits import Exit
 from kb.cli.options import EngineUrl, Tag, Tags, Yes, join_tags
 
 if TYPE_CHECKING:
-    from kb.cli.syncing.following import Wishes
+    from kb.cli.syncing.following import SyncOptions
 
 
 def sync(
@@ -25,7 +25,7 @@ def sync(
     tag: Tag = None,
     retry: Annotated[bool, typer.Option("--retry", help="Send files again that could not be read before.")] = False,
     allow_empty: Annotated[
-        bool, typer.Option("--allow-empty", help="Believe that a folder without any file is meant to be empty.")
+        bool, typer.Option("--allow-empty", help="Go on although the folder has no file to send.")
     ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List each file that is skipped, and why.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each thing done.")] = False,
@@ -39,37 +39,49 @@ def sync(
 
     The folder is the truth. Its new files are added and its changed ones replaced; a file that was renamed or moved
     within it keeps its document with number and tags; documents whose file is gone are deleted, after a question
-    unless --yes is given. What has not changed is not even read.
+    unless --yes is given. What has not changed is not even read. Tags are given to what is added or replaced; all
+    other documents keep those they have.
 
     Hidden and empty files and links are skipped, and what .gitignore or .kbignore leave out: both may be in any
     folder and are written alike; what .kbignore says counts more, so that `!*.pdf` in it takes back what git ignores.
 
+    Let no two machines follow folders of the same path into one base: each would delete what only the other has.
+
     With --json each line is an object with "action" (add, replace, rename, delete, skip or keep), "path" and
     "document_id", and where there is one "from", "reason" or "error".
     """
-    from kb.cli.syncing.following import Wishes
+    from kb.cli.syncing.following import SyncOptions
 
     _require_folder(folder)
     _require_consent_to_watch(watch=watch, yes=yes)
     url = _find_engine_url(engine_url)
-    wishes = Wishes(url, join_tags(tags, tag), yes, dry_run, allow_empty, retry, verbose, as_json)
-    _follow(Path(os.path.realpath(folder)), url, wishes, watch=watch and not dry_run)
+    options = SyncOptions(
+        engine_url=url,
+        tags=join_tags(tags, tag),
+        yes=yes,
+        dry_run=dry_run,
+        allow_empty=allow_empty,
+        retry=retry,
+        verbose=verbose,
+        as_json=as_json,
+    )
+    _follow(Path(os.path.realpath(folder)), url, options, watch=watch and not dry_run)
 
 
-def _follow(folder: Path, engine_url: str, wishes: "Wishes", *, watch: bool) -> None:
+def _follow(folder: Path, engine_url: str, options: "SyncOptions", *, watch: bool) -> None:
+    from kb.cli.folders.scanning import path_as_text
     from kb.cli.render.problems import STOPPED
     from kb.cli.render.syncing import show_planned, show_totals
     from kb.cli.render.terminal import complain
     from kb.cli.syncing.following import Follower, be_only_one_following
-    from kb.cli.syncing.looking import to_source_path
     from kb.cli.syncing.memory import place_of_memory
     from kb.cli.syncing.watching import watch_folder
     from kb.settings import cache_dir
 
-    place = place_of_memory(cache_dir(), to_source_path(folder), engine_url)
-    follower = Follower(folder, place, wishes)
+    place = place_of_memory(cache_dir(), path_as_text(folder), engine_url)
+    follower = Follower(folder, place, options)
     try:
-        with nullcontext() if wishes.dry_run else be_only_one_following(place, folder):
+        with nullcontext() if options.dry_run else be_only_one_following(place, folder):
             if watch:
                 watch_folder(follower, engine_url)
             else:
@@ -77,10 +89,9 @@ def _follow(folder: Path, engine_url: str, wishes: "Wishes", *, watch: bool) -> 
     except (KeyboardInterrupt, typer.Abort):
         complain(STOPPED)
         raise typer.Exit(Exit.INTERRUPTED) from None
-    if wishes.dry_run:
-        show_planned(follower.totals)
-        return
-    show_totals(follower.totals)
+    finally:
+        # Also if it was stopped, or the engine is gone: then it tells how far it came.
+        (show_planned if options.dry_run else show_totals)(follower.totals)
     raise typer.Exit(Exit.DONE if watch else follower.totals.exit)
 
 

@@ -1,5 +1,6 @@
 """The configuration files of AI clients: changed in one place, and otherwise left as they are."""
 
+import codecs
 import json
 import os
 import re
@@ -15,18 +16,33 @@ class NotOurs(Exception):
     """The file is not what it should be; it is left alone. The message says why."""
 
 
-def read_configuration(file: Path) -> tuple[Json, str]:
-    """What is in it, and its text; nothing if it is not there. Raises `NotOurs`, and `OSError`."""
+def read_configuration(file: Path) -> tuple[Json, bytes]:
+    """What is in it, parsed and as it is; nothing if it is not there. Raises `NotOurs`, and `OSError`."""
     try:
-        text = file.read_text(encoding="utf-8-sig")
-        configuration = json.loads(text) if text.strip() else {}
+        content = file.read_bytes()
     except FileNotFoundError:
-        return {}, ""
-    except ValueError as error:
+        return {}, b""
+    try:
+        configuration = json.loads(content.decode("utf-8-sig").strip() or "{}", object_pairs_hook=_without_twins)
+        # What cannot be written again, such as a number without end, must not be lost in the attempt.
+        _render(configuration, content)
+    except (ValueError, RecursionError) as error:
         raise NotOurs("it is not plain JSON (it may have comments, which would be lost)") from error
     if not isinstance(configuration, dict):
         raise NotOurs("it holds no JSON object")
-    return configuration, text
+    return configuration, content
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> Json:
+    if len(found := dict(pairs)) < len(pairs):
+        raise ValueError("a name stands there twice, of which one would be lost")
+    return found
+
+
+def _render(configuration: object, like: bytes) -> bytes:
+    indent = re.match(rb"\s*\{\s*?\n([ \t]+)", like.removeprefix(codecs.BOM_UTF8))
+    spaces = indent[1].decode() if indent else 2
+    return f"{json.dumps(configuration, indent=spaces, ensure_ascii=False, allow_nan=False)}\n".encode()
 
 
 def merge(old: Json, new: Json) -> Json:
@@ -45,7 +61,7 @@ def _merge_inputs(present: list[Any], added: list[Json]) -> list[Any]:
     return [one for one in present if not isinstance(one, dict) or one.get("id") not in ids] + added
 
 
-def write_configuration(file: Path, configuration: Json, old_text: str, now: datetime) -> Path | None:
+def write_configuration(file: Path, configuration: Json, old: bytes, now: datetime) -> Path | None:
     """Put it in the place of the old file, of which a copy is kept beside it: that is returned.
 
     Only the user can read either. Where the file is a link, what it points to is changed.
@@ -53,21 +69,20 @@ def write_configuration(file: Path, configuration: Json, old_text: str, now: dat
     file = file.resolve()
     file.parent.mkdir(parents=True, exist_ok=True)
     backup = None
-    if old_text:
-        backup = file.with_name(f"{file.name}.{now:%Y%m%d-%H%M%S}.backup")
-        _write_privately(backup, old_text)
-    indent = re.match(r"\s*\{\s*?\n([ \t]+)", old_text)
-    text = json.dumps(configuration, indent=indent[1] if indent else 2, ensure_ascii=False)
-    _write_privately(file, f"{text}\n")
+    if old:
+        # A script may write several servers in one second: no copy takes the place of another.
+        backup = file.with_name(f"{file.name}.{now:%Y%m%d-%H%M%S-%f}.backup")
+        _write_privately(backup, old)
+    _write_privately(file, _render(configuration, old))
     return backup
 
 
-def _write_privately(file: Path, text: str) -> None:
+def _write_privately(file: Path, content: bytes) -> None:
     """Wholly or not at all."""
     descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:
-        with open(descriptor, "w", encoding="utf-8") as opened:
-            opened.write(text)
+        with open(descriptor, "wb") as opened:
+            opened.write(content)
             opened.flush()
             os.fsync(opened.fileno())
         Path(temporary).replace(file)

@@ -9,8 +9,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from kb.settings import config_home
-
 Json: TypeAlias = dict[str, Any]  # Any: the file of another program
 
 PLACEHOLDER = "THE-KEY"
@@ -46,6 +44,8 @@ class Client:
 
     @property
     def file(self) -> Path:
+        from kb.settings import config_home
+
         return config_home() / self.place[1:] if self.place.startswith("@") else Path.home() / self.place
 
     @property

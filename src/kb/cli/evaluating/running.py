@@ -11,7 +11,7 @@ import httpx
 from kb.cli.calling import failure_of
 from kb.cli.evaluating.measures import ndcg, recall, reciprocal_rank
 from kb.cli.evaluating.questions import BadQuestions, Question
-from kb.client import EngineClient, Json
+from kb.client import EngineClient, Json, read_all
 
 MODES = ("hybrid", "fts", "vector")
 MEASURES = {"ndcg": ndcg, "recall": recall, "mrr": reciprocal_rank}
@@ -21,7 +21,6 @@ DEPTH = 10
 FAR = 100
 # The engine has few cores; more would only wait there.
 AT_A_TIME = 4
-DOCUMENTS_A_CALL = 1000
 NOTHING = -1
 _ID = re.compile(r"[0-9]{1,18}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
@@ -126,13 +125,8 @@ async def _find_documents(engine: EngineClient, name: str) -> frozenset[int]:
         except httpx.HTTPStatusError as error:
             if error.response.status_code not in (404, 422):
                 raise
-    found: set[int] = set()
-    offset, total = 0, 1
-    while offset < total:
-        page = await engine.list_documents(q=name, sort="date_added", limit=DOCUMENTS_A_CALL, offset=offset)
-        found |= {document["id"] for document in page["documents"] if _is_named(document, name)}
-        offset, total = offset + DOCUMENTS_A_CALL, page["total"]
-    return frozenset(found)
+    documents = read_all(engine.list_documents, "documents", q=name, sort="date_added")
+    return frozenset([document["id"] async for document in documents if _is_named(document, name)])
 
 
 def _is_named(document: Json, name: str) -> bool:

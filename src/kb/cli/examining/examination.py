@@ -16,7 +16,7 @@ from kb.cli.examining.engine import CheckUnderWay, check_queue, check_status, fi
 from kb.cli.examining.setup import check_data_dir, check_mcp_server, check_secrets, check_settings
 from kb.cli.exits import Exit
 from kb.cli.render.models import fetching
-from kb.cli.render.progress import progress_of_copying, spinner
+from kb.cli.render.progress import progress_of_steps, spinner
 from kb.client import EngineClient, EngineTooOld, Json, NotAnEngine
 from kb.settings import (
     ClientSettings,
@@ -46,7 +46,7 @@ class Doctor:
     repair: bool
 
     def examine(self, engine_url: str | None, data_dir: Path | None) -> Exit:
-        """`UNREACHABLE` if no engine answers; else `DONE`, whatever was found."""
+        """`DONE`, whatever was found; or why the engine could not be asked."""
         explanation = explain_settings()
         self._tell_all(check_settings(explanation))
         self._tell_all(check_secrets(explanation))
@@ -75,8 +75,9 @@ class Doctor:
                 await self._ask(engine, url)
         except httpx.HTTPStatusError as error:
             is_refused = error.response.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN)
-            sentence = failure_of(error.response).sentence
-            self.tell(Check("key" if is_refused else "engine", Verdict.WRONG, sentence))
+            failure = failure_of(error.response)
+            self.tell(Check("key" if is_refused else "engine", Verdict.WRONG, failure.sentence))
+            return failure.exit
         except EngineTooOld as error:
             self.tell(Check("engine", Verdict.WRONG, str(error), "Install the same version there, and start it again."))
         except (httpx.ReadTimeout, httpx.WriteTimeout):
@@ -156,7 +157,7 @@ class Doctor:
 
 async def follow(engine: EngineClient, job: Json) -> Json:
     """The job when it has ended; a bar shows how far it is."""
-    with progress_of_copying() as show:
+    with progress_of_steps() as show:
 
         def show_job(job: Json) -> None:
             show(str(job["message"] or job["current_step"] or job["status"]), round(job["progress"] * 100), 100)

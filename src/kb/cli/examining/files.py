@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kb.cli.examining import Check, Verdict
 from kb.cli.examining.damage import RESTORE, Problem, check_damage
-from kb.cli.render.progress import progress_of_copying
+from kb.cli.render.progress import progress_of_steps
 from kb.cli.render.terminal import counted
 from kb.engine.checkup import check_base, read_base
 from kb.engine.errors import Conflict, KbError, NotFound
@@ -27,10 +27,13 @@ def check_files(data_dir: Path, *, quick: bool) -> Iterator[Check]:
         yield Check("base", Verdict.OK, told)
         if quick:
             return
-        with progress_of_copying() as show:
+        with progress_of_steps() as show:
             found = check_base(data_dir, base, lambda done, total: show("Reading originals", done, total))
     except NotFound as error:
-        yield Check("base", Verdict.OK, f"{error} The engine makes one when it starts.")
+        if any((data_dir / "originals").glob("??/*")):
+            yield Check("base", Verdict.WRONG, f"{error} But there are originals, so there was one.", RESTORE)
+        else:
+            yield Check("base", Verdict.OK, f"{error} The engine makes one when it starts.")
     except Conflict as error:
         advice = "Set KB_ENGINE_URL to where it listens; its log says that in the first line."
         yield Check("base", Verdict.WARNING, str(error), advice)

@@ -48,6 +48,11 @@ class _Folder:
     kb_rules: tuple[Rules, ...]
 
 
+def path_as_text(path: str | Path) -> str:
+    """A path on disk may hold bytes that are no text, and those cannot be sent or shown as they are."""
+    return os.fsencode(path).decode(errors="backslashreplace")
+
+
 def scan_folder(folder: Path) -> Iterator[FoundFile | SkippedFile]:
     """Every file in it, in the order of names, and then those in the folders of it.
 

@@ -8,7 +8,8 @@ from rich.text import Text
 
 from kb.cli.render.tables import print_row
 from kb.cli.render.terminal import Json, complain, one_line, open_console, print_json
-from kb.settings.explaining import Explained, Explanation, Origin
+from kb.settings.explaining import Explained, Explanation
+from kb.settings.sources import Origin
 
 
 def unknown_setting(name: str, known: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -12,12 +13,16 @@ from kb.cli.render.tables import print_row
 from kb.cli.render.terminal import complain, one_line, open_console
 
 BAD_NAME = "A server's name is a letter and then letters, digits, `-` and `_`, 64 at most."
-BAD_URL = "The URL must begin with http:// or https:// and have no spaces, http://127.0.0.1:3000/mcp for example."
+BAD_URL = (
+    "The URL must begin with http:// or https:// and have no spaces and no user, http://127.0.0.1:3000/mcp for example."
+)
 NO_READONLY_KEY = (
     "KB_MCP_API_KEY_READONLY is not set, so there is no key that can only read. Set it, here and where the MCP server "
     "runs, and start that again."
 )
 NOTHING_CHANGED = "Nothing was changed."
+# An option, an address, the name of a program that stands between, or where a key is found.
+_HARMLESS = re.compile(r"--?[\w-]*|https?://[^@?#]*|mcp-remote|(Authorization: ?)?(Bearer )?\$\{[^{}]*\}")
 
 
 def unknown_client(given: str) -> str:
@@ -125,12 +130,11 @@ def nobody_to_ask(client: Client, server: McpServer) -> str:
     )
 
 
-def _without_secrets(entry: object) -> object:
-    """What stands in headers and variables may be a key, unless it only says where that is found."""
-    if not isinstance(entry, dict):
-        return entry
-    hidden = dict(entry)
-    for part in ("headers", "env"):
-        if isinstance(hidden.get(part), dict):
-            hidden[part] = {name: value if "${" in str(value) else "***" for name, value in hidden[part].items()}
-    return hidden
+def _without_secrets(entry: object, name: str = "") -> object:
+    """Of an entry, which anybody may have written, only what can hardly be a key."""
+    if isinstance(entry, dict):
+        return {name: _without_secrets(value, name) for name, value in entry.items()}
+    if isinstance(entry, list):
+        return [_without_secrets(one) for one in entry]
+    is_shown = name in ("type", "command") or _HARMLESS.fullmatch(str(entry))
+    return entry if is_shown else "***"

@@ -1,16 +1,9 @@
 """Jobs as people see them."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
 from rich.text import Text
 
 from kb.cli.render.tables import print_row, print_table
 from kb.cli.render.terminal import Json, complain, counted, local_time, one_line, open_console
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
 
 NONE_UNENDED = "There is no job that has not ended."
 NONE_FAILED = "There is no job that failed."
@@ -18,7 +11,6 @@ NOTHING_CANCELLED = "Nothing was cancelled."
 NOBODY_TO_ASK = "This cancels all jobs, and there is no terminal to ask on. Add --yes if you mean it."
 _STYLES = {"queued": "dim", "running": "cyan", "completed": "green", "failed": "red", "cancelled": "yellow"}
 _LONGEST_NAME = 32
-_MOST_BARS = 8
 
 
 def show_jobs(page: Json) -> None:
@@ -115,53 +107,5 @@ def show_queued(job: Json) -> None:
     open_console().print(one_line(f"Job {job['id']} is {job['status']}: {name_of(job)}"))
 
 
-def question_before_cancelling(jobs: Sequence[Json]) -> str:
-    return f"Cancel {counted(len(jobs), 'job')} that {'has' if len(jobs) == 1 else 'have'} not ended?"
-
-
-class Bars:
-    """A bar for all jobs, and one for each of some that are running. Without `bars` nothing is shown."""
-
-    def __init__(self, bars: "Progress | None", total: int) -> None:
-        self._bars = bars
-        self._tasks: dict[int, TaskID] = {}
-        self._in_all = None if bars is None else bars.add_task(counted(total, "job"), total=total)
-
-    def show(self, job: Json) -> None:
-        if self._bars is None or self._in_all is None:
-            return
-        if job["finished_at"]:
-            self._bars.advance(self._in_all)
-            if task := self._tasks.pop(job["id"], None):
-                self._bars.remove_task(task)
-        elif job["status"] == "running" and (job["id"] in self._tasks or len(self._tasks) < _MOST_BARS):
-            if job["id"] not in self._tasks:
-                self._tasks[job["id"]] = self._bars.add_task("", total=1.0)
-            told = one_line(f"{name_of(job)}: {job['message'] or job['current_step']}")
-            self._bars.update(self._tasks[job["id"]], description=told, completed=job["progress"])
-
-    @contextmanager
-    def aside(self) -> Iterator[None]:
-        """Out of the way of what is printed meanwhile."""
-        if self._bars is None:
-            yield
-            return
-        self._bars.stop()
-        try:
-            yield
-        finally:
-            self._bars.start()
-
-
-@contextmanager
-def bars_of_jobs(total: int) -> Iterator[Bars]:
-    """On a terminal, gone when the block ends; nothing in a pipe."""
-    console = open_console(stderr=True)
-    if not console.is_terminal:
-        yield Bars(None, total)
-        return
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-
-    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}", markup=False))
-    with Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bars:
-        yield Bars(bars, total)
+def question_before_cancelling(count: int) -> str:
+    return f"Cancel {counted(count, 'job')} that {'has' if count == 1 else 'have'} not ended?"

@@ -11,6 +11,7 @@ HOW_TO_UPDATE = (
 )
 _ADVICE = {
     "unauthorized": "Set KB_API_KEY (or KB_API_KEY_FILE) to the engine's key.",
+    "forbidden": "Set KB_API_KEY (or KB_API_KEY_FILE) to a key that can write.",
     "document_not_found": "`kb search` shows the numbers of documents.",
     "job_not_found": "`kb jobs` lists those there are.",
     "not_a_note": "Change the file and add it again with `kb add`.",

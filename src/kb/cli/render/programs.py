@@ -1,10 +1,10 @@
 """What is told by and of the programs that run until they are stopped."""
 
-import re
 import shutil
 import sys
 from typing import TYPE_CHECKING
 
+from kb.cli.probing import reachable
 from kb.version import VERSION
 
 if TYPE_CHECKING:
@@ -24,11 +24,6 @@ def waiting_for_port(port: int) -> str:
 
 def unusable_data_dir(error: OSError) -> str:
     return f"The data directory {error.filename} cannot be used: {error.strerror}. Choose another KB_DATA_DIR."
-
-
-def reachable(url: str) -> str:
-    """The address of a program that listens on all addresses, as seen from its own machine."""
-    return re.sub(r"//(0\.0\.0\.0|\[::\])", "//127.0.0.1", url)
 
 
 def show_running(settings: "EngineSettings", engine_url: str, mcp_url: str | None) -> None:

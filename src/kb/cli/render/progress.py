@@ -1,8 +1,9 @@
 """Bars on the terminal while something takes long; nothing in a pipe."""
 
+import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -18,22 +19,25 @@ OTHER_LINES = 2
 
 
 class Board:
-    """Files on their way: a bar for all of them, a line for each that is being sent or read, results above.
+    """Files or jobs on their way: a bar for all of them, a line for each that is being sent or read, results above.
 
     Without `bars` only the results are written: to stdout what was asked for, to stderr what went wrong.
     """
 
-    def __init__(self, bars: "Progress | None", files: int, total_bytes: int) -> None:
+    def __init__(
+        self, bars: "Progress | None" = None, total: int = 1, noun: str = "file", total_bytes: int = 0
+    ) -> None:
         self._bars = bars
-        self._files = files
+        self._total = total
+        self._noun = noun
         self._lines: dict[int, TaskID] = {}
         self._errors = open_console(stderr=True) if bars is None else bars.console
         # On a terminal what is not written above the bars would be overwritten by them.
         self._results = open_console() if bars is None else bars.console
         self._total_bytes = total_bytes
         self._done_bytes = 0
-        if bars is not None and files > 1:
-            self._all = bars.add_task("", total=files, describe=self._describe_all)
+        if bars is not None and total > 1:
+            self._all = bars.add_task("", total=total, describe=self._describe_all)
 
     def say(self, result: Text) -> None:
         if sys.stdout.isatty():
@@ -41,6 +45,9 @@ class Board:
         else:
             # By itself, as soon as it is known; a reader that has gone away is an error, as it is not to rich.
             print(result.plain, flush=True)
+
+    def say_json(self, answer: Json) -> None:
+        self.say(Text(json.dumps(answer, ensure_ascii=False)))
 
     def complain(self, sentence: str) -> None:
         self._errors.print(clean(sentence))
@@ -61,7 +68,7 @@ class Board:
 
     def show_job(self, place: int, label: str, job: Json) -> None:
         """Those that wait for their turn in the engine are many, and have nothing to tell unless they are alone."""
-        if job["status"] == "running" or self._files == 1:
+        if job["status"] == "running" or self._total == 1:
             text = f"{_name_of(label)}: {one_line(job['message'] or job['current_step'] or job['status'])}"
             self._show(place, text, total=100, completed=round(100 * job["progress"]))
         else:
@@ -72,10 +79,10 @@ class Board:
         if self._bars is not None and line is not None:
             self._bars.remove_task(line)
 
-    def count_done(self, place: int, size_bytes: int) -> None:
+    def count_done(self, place: int, size_bytes: int = 0) -> None:
         self.hide(place)
         self._done_bytes += size_bytes
-        if self._bars is not None and self._files > 1:
+        if self._bars is not None and self._total > 1:
             self._bars.advance(self._all)
 
     def _show(self, place: int, text: str, *, total: int | None, completed: int) -> None:
@@ -88,10 +95,11 @@ class Board:
 
     def _describe_all(self, task: "Task") -> str:
         elapsed = int(task.elapsed or 0)
-        done = f"{int(task.completed)} of {counted(self._files, 'file')}"
-        sizes = f"{readable_size(self._done_bytes)} of {readable_size(self._total_bytes)}"
+        told = f"{int(task.completed)} of {counted(self._total, self._noun)}, {elapsed // 60}:{elapsed % 60:02}"
+        if not self._total_bytes:
+            return told
         # The sizes last: where there is little room, they are what can be missed.
-        return f"{done}, {elapsed // 60}:{elapsed % 60:02}, {sizes}"
+        return f"{told}, {readable_size(self._done_bytes)} of {readable_size(self._total_bytes)}"
 
 
 def _describe_one(task: "Task") -> str:
@@ -103,11 +111,19 @@ def _name_of(label: str) -> str:
     return one_line(label.rpartition("/")[2])
 
 
+def progress_of_files(files: int, total_bytes: int) -> AbstractContextManager[Board]:
+    return _open_board(files, "file", total_bytes)
+
+
+def progress_of_jobs(jobs: int) -> AbstractContextManager[Board]:
+    return _open_board(jobs, "job", 0)
+
+
 @contextmanager
-def progress_of_files(files: int, total_bytes: int) -> Iterator[Board]:
+def _open_board(total: int, noun: str, total_bytes: int) -> Iterator[Board]:
     console = open_console(stderr=True)
     if not console.is_terminal:
-        yield Board(None, files, total_bytes)
+        yield Board(None, total, noun, total_bytes)
         return
     from rich.progress import BarColumn, Progress, ProgressColumn
     from rich.table import Column
@@ -120,12 +136,12 @@ def progress_of_files(files: int, total_bytes: int) -> Iterator[Board]:
     description = Description(Column(ratio=1, no_wrap=True, overflow="ellipsis"))
     columns = (BarColumn(max(8, min(30, console.width // 4))), description)
     with Progress(*columns, console=console, transient=True, redirect_stdout=False, expand=True) as bars:
-        yield Board(bars, files, total_bytes)
+        yield Board(bars, total, noun, total_bytes)
 
 
 @contextmanager
-def progress_of_copying() -> Iterator[Callable[[str, int, int], None]]:
-    """As `progress`, for work whose steps are counted as it goes: what is done, how much, and of how much."""
+def progress_of_steps() -> Iterator[Callable[[str, int, int], None]]:
+    """To be called as the work goes: with what is done, how much of it, and of how much."""
     console = open_console(stderr=True)
     if not console.is_terminal:
         yield lambda label, done, total: None
@@ -140,7 +156,7 @@ def progress_of_copying() -> Iterator[Callable[[str, int, int], None]]:
 
 @contextmanager
 def progress_of_bytes(label: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """As `progress`, for bytes on their way, of which it is perhaps not known how many there are."""
+    """To be called with how many more bytes have come or gone. Perhaps nobody knows how many there are."""
     console = open_console(stderr=True)
     if not console.is_terminal:
         yield lambda count: None

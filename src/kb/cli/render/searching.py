@@ -1,7 +1,8 @@
 """What a search has found."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 from rich.console import Console
 from rich.text import Text
@@ -9,6 +10,8 @@ from rich.text import Text
 from kb.cli.render.links import title_style
 from kb.cli.render.places import place_of
 from kb.cli.render.terminal import Json, clean, complain, counted, one_line, open_console, print_indented
+
+Span: TypeAlias = tuple[int, int]
 
 _MARKED = re.compile(r"\*\*(.+?)\*\*")
 # Chinese, Japanese and Thai are written without spaces: there a word has no edges to look for.
@@ -27,7 +30,7 @@ def show_hits(answer: Json, *, first: int = 1, full: bool = False, why: bool = F
         print_indented(console, Text(one_line(" · ".join(facts)), "dim"))
         if why:
             print_indented(console, Text(_explain(hit["scores"]), "dim"))
-        _show_text(console, _mark_all(hit) if full else one_line(hit["snippet"]))
+        _show_text(console, *(_mark_all(hit) if full else _read_snippet(one_line(hit["snippet"]))))
 
 
 def remark_on_hits(answer: Json, *, more: str | None, suggested: str | None) -> None:
@@ -52,27 +55,35 @@ def _explain(scores: Json) -> str:
     return f"found {' and '.join(found)}"
 
 
-def _show_text(console: Console, text: str) -> None:
-    shown = _style_marks(text) if console.is_terminal else Text(text)
-    for line in shown.split("\n", allow_blank=True):
+def _show_text(console: Console, text: str, marks: Sequence[Span]) -> None:
+    """With its marks as a style; where none can be shown, between `**`."""
+    styled = Text(text)
+    if console.is_terminal and not console.is_dumb_terminal:
+        for begin, end in marks:
+            styled.stylize("bold yellow", begin, end)
+    else:
+        for begin, end in reversed(marks):
+            text = f"{text[:begin]}**{text[begin:end]}**{text[end:]}"
+        styled = Text(text)
+    for line in styled.split("\n", allow_blank=True):
         print_indented(console, line)
 
 
-def _style_marks(text: str) -> Text:
-    """Where no style can be shown, the marks stay."""
-    styled = Text()
-    position = 0
-    for match in _MARKED.finditer(text):
-        styled.append(text[position : match.start()]).append(match[1], "bold yellow")
-        position = match.end()
-    return styled.append(text[position:])
+def _read_snippet(snippet: str) -> tuple[str, list[Span]]:
+    """Its text and what is marked in it."""
+    text, marks = "", list[Span]()
+    for place, part in enumerate(_MARKED.split(snippet)):
+        if place % 2:
+            marks.append((len(text), len(text) + len(part)))
+        text += part
+    return text, marks
 
 
-def _mark_all(hit: Json) -> str:
-    """The chunk's whole text, with the words marked that are marked in its snippet."""
+def _mark_all(hit: Json) -> tuple[str, list[Span]]:
+    """The chunk's whole text, and in it the words that are marked in its snippet."""
     text = clean(hit["text"]).strip()
     marked = set(_MARKED.findall(hit["snippet"]))
-    return re.sub(_either(marked), r"**\g<0>**", text, flags=re.IGNORECASE) if marked else text
+    return text, [found.span() for found in re.finditer(_either(marked), text, re.IGNORECASE)] if marked else []
 
 
 def _either(words: Iterable[str]) -> str:

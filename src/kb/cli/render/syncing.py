@@ -1,8 +1,8 @@
 """What is told of a folder that the base follows."""
 
 import os
-import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from kb.cli.render.terminal import Json, complain, counted, one_line, open_console, print_json
+from kb.cli.folders.scanning import path_as_text
+from kb.cli.render.adding import left_behind
+from kb.cli.render.progress import Board
+from kb.cli.render.terminal import Json, complain, counted, one_line, open_console
+from kb.cli.syncing.memory import FAILED_BEFORE
 from kb.cli.syncing.planning import Add, Delete, Keep, KnownDocument, Rename, Replace, Skip, Step
 
 if TYPE_CHECKING:
@@ -18,7 +22,6 @@ if TYPE_CHECKING:
 
 FOLDER_IS_BACK = "The folder is back."
 ENGINE_IS_BACK = "The engine is back."
-FAILED_BEFORE = "failed before"
 ASK_FOR_REASONS = "`--verbose` tells why files were skipped, `--retry` tries those again that failed before."
 NOBODY_TO_ASK = "While it watches, kb deletes documents whose files are gone, and here is nobody to ask. Add --yes."
 LISTED_BEFORE_DELETING = 20
@@ -37,19 +40,27 @@ _PAST: dict[type[Step], str] = {
     Delete: "deleted",
     Keep: "kept",
 }
-_FUTURE: dict[type[Step], str] = {kind: f"to {action}" for kind, action in _ACTIONS.items()}
+_FUTURE: dict[type[Step], str] = {kind: f"to {_ACTIONS[kind]}" for kind in _PAST}
 _SIGNS = {Add: ("+", "green"), Replace: ("~", "cyan"), Rename: (">", "blue"), Delete: ("-", "red")}
 
 
 def show_totals(totals: "Totals") -> None:
+    """Also of work that was ended before its time, if it had begun."""
+    if totals.unchanged is None:
+        return
     took = time.monotonic() - totals.began_at
     complain(f"{_render_totals(totals, _PAST)} in {took:.1f} s")
     if totals.reasons[FAILED_BEFORE]:
         complain(ASK_FOR_REASONS)
+    if totals.jobs_under_way:
+        complain(left_behind(totals.jobs_under_way, unsent=0))
+    if totals.undone:
+        complain(f"Left undone: {counted(totals.undone, 'step')}. The same command again goes on from here.")
 
 
 def show_planned(totals: "Totals") -> None:
-    complain(f"{_render_totals(totals, _FUTURE)}. Nothing was done.")
+    if totals.unchanged is not None:
+        complain(f"{_render_totals(totals, _FUTURE)}. Nothing was done.")
 
 
 def _render_totals(totals: "Totals", words: Mapping[type[Step], str]) -> str:
@@ -59,25 +70,24 @@ def _render_totals(totals: "Totals", words: Mapping[type[Step], str]) -> str:
     if totals.failed:
         told.append(f"{totals.failed} failed")
     if totals.reasons:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in totals.reasons.most_common())
-        told.append(f"{totals.reasons.total()} skipped ({reasons})")
+        told.append(f"{totals.reasons.total()} skipped ({_render_reasons(totals.reasons)})")
     return ", ".join(told) or "Nothing to do"
 
 
-def show_results(results: "Sequence[Result]", folder: Path, *, as_json: bool, verbose: bool) -> None:
-    console = open_console()
-    for result in results:
-        if as_json:
-            print_json(_to_json(result))
-        if result.error is not None:
-            complain(f"{_label(_path_of(result.step), folder)}: {result.error}")
-        elif isinstance(result.step, Skip | Keep):
-            if verbose:
-                complain(_render_left_alone(result.step, folder))
-        elif not as_json:
-            console.print(render_step(result.step, folder))
-    # Whoever reads what a watch writes wants it now.
-    sys.stdout.flush()
+def _render_reasons(reasons: "Counter[str]") -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+
+
+def show_result(board: Board, result: "Result", folder: Path, *, as_json: bool, verbose: bool) -> None:
+    if as_json:
+        board.say_json(_to_json(result))
+    if result.error is not None:
+        board.complain(f"{_label(_path_of(result.step), folder)}: {result.error}")
+    elif isinstance(result.step, Skip | Keep):
+        if verbose:
+            board.complain(_render_left_alone(result.step, folder))
+    elif not as_json:
+        board.say(render_step(result.step, folder))
 
 
 def render_step(step: Step, folder: Path) -> Text:
@@ -114,7 +124,7 @@ def _path_of(step: Step) -> str:
 
 def _label(path: str, folder: Path) -> str:
     """The path below the folder, as a person reads it."""
-    above = os.fsencode(folder).decode(errors="backslashreplace").rstrip(os.sep) + os.sep
+    above = path_as_text(folder).rstrip(os.sep) + os.sep
     return one_line(path.removeprefix(above))
 
 
@@ -174,11 +184,18 @@ def folder_is_away(folder: str, error: OSError) -> str:
     return f"{one_line(folder)} cannot be listed: {error.strerror or 'it went away'}. Nothing was changed."
 
 
-def folder_is_empty(folder: str, count: int) -> str:
+def folder_is_empty(folder: Path, skips: Sequence[Skip], count: int) -> str:
     return (
-        f"{one_line(folder)} is empty, and the base has {counted(count, 'document')} of it: perhaps a disk is not "
-        "mounted. Nothing was changed. If it is meant to be empty, add --allow-empty."
+        f"{_nothing_to_send(folder, skips)}, and the base has {counted(count, 'document')} of it: perhaps a disk is "
+        "not mounted. Nothing was changed. If it is meant to be so, add --allow-empty."
     )
+
+
+def _nothing_to_send(folder: Path, skips: Sequence[Skip]) -> str:
+    name = one_line(path_as_text(folder))
+    if not skips:
+        return f"{name} is empty"
+    return f"There is no file to send in {name} ({_render_reasons(Counter(skip.reason for skip in skips))})"
 
 
 def is_followed_already(folder: str) -> str:
@@ -197,8 +214,8 @@ def folder_is_awaited(folder: str, error: OSError) -> str:
     return f"{one_line(folder)} cannot be listed: {error.strerror or 'it went away'}. Waiting; nothing is deleted."
 
 
-def empty_folder_is_awaited(folder: str) -> str:
-    return f"{one_line(folder)} is empty all at once: perhaps a disk was taken away. Waiting; nothing is deleted."
+def empty_folder_is_awaited(folder: Path, skips: Sequence[Skip]) -> str:
+    return f"{_nothing_to_send(folder, skips)} all at once: perhaps a disk was taken away. Waiting; nothing is deleted."
 
 
 def engine_is_awaited(url: str) -> str:

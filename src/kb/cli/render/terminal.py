@@ -17,7 +17,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 Json: TypeAlias = dict[str, Any]  # Any: the engine's JSON, whose shapes its reference page tells
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# The last ones turn the direction of what follows, so that a name could be read as another.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _SIZES = ("bytes", "KB", "MB", "GB", "TB")
 
 

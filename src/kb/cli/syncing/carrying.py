@@ -2,26 +2,33 @@
 
 import time
 from collections import Counter
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
 
 import httpx
 
 from kb.cli.adding.sources import Source
-from kb.cli.adding.submitting import UNSUPPORTED_FORMAT, Outcome, submit_files
+from kb.cli.adding.submitting import UNSUPPORTED_FORMAT, Journey, Submission, Wishes
 from kb.cli.calling import Failure, failure_of
 from kb.cli.exits import Exit
+from kb.cli.patience import Patience
+from kb.cli.render.progress import Board, progress_of_files
 from kb.cli.syncing.looking import Look
-from kb.cli.syncing.memory import Memory, Refusal
+from kb.cli.syncing.memory import FAILED_BEFORE, UNSUPPORTED, Memory, Refusal
 from kb.cli.syncing.planning import Add, Delete, FolderContent, Plan, Rename, Replace, Skip, Step
-from kb.client import EngineClient, Json
+from kb.cli.watching_jobs import Outcome
+from kb.client import EngineClient
 
-UNSUPPORTED = "unsupported"
-FAILED_BEFORE = "failed before"
 # These tell of the engine on that day and not of the file: it is worth another try.
 PASSING_FAILURES = frozenset({"internal_error", "storage_full", "unavailable"})
+# Somebody has changed or deleted the document since it was read.
+OUTDATED = frozenset({404, 412})
 # What the engine says of one document; anything else it would say of the next one too.
-REFUSALS_OF_ONE_DOCUMENT = frozenset({409, 412, 422})
+REFUSALS_OF_ONE_DOCUMENT = OUTDATED | {409, 422}
+# The board has a line for each file that is sent; what is renamed or deleted has none.
+NO_LINE = -1
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,11 @@ class Result:
     document_id: int | None = None
     error: str | None = None
     exit: Exit = Exit.DONE
+    is_outdated: bool = False
+    """Whether the base has changed since the step was planned."""
+
+
+Tell: TypeAlias = Callable[[Board, Result], None]
 
 
 @dataclass
@@ -43,20 +55,20 @@ class Totals:
     """Why files were skipped."""
     exits: set[Exit] = field(default_factory=set)
     failed: int = 0
-    unchanged: int = 0
+    unchanged: int | None = None
+    """How many files were last seen to be; None before the first plan."""
+    jobs_under_way: int = 0
+    undone: int = 0
     began_at: float = field(default_factory=time.monotonic)
 
-    def count(self, results: Sequence[Result], unchanged: int) -> None:
-        """Of what is unchanged only the last time counts."""
-        self.unchanged = unchanged
-        for result in results:
-            self.exits.add(result.exit)
-            if result.error is not None:
-                self.failed += 1
-            elif isinstance(result.step, Skip):
-                self.reasons[result.step.reason] += 1
-            else:
-                self.done[type(result.step)] += 1
+    def count(self, result: Result) -> None:
+        self.exits.add(result.exit)
+        if result.error is not None:
+            self.failed += 1
+        elif isinstance(result.step, Skip):
+            self.reasons[result.step.reason] += 1
+        else:
+            self.done[type(result.step)] += 1
 
     @property
     def exit(self) -> Exit:
@@ -64,41 +76,97 @@ class Totals:
 
 
 class Carrier:
-    """Carries plans out that were made of this content, and notes what the engine will never take."""
+    """Carries out a plan that was made of this content, and notes what the engine will never take.
+
+    `tell` gets each step as it ends. If the work ends before its time, `jobs_under_way` is what the engine still
+    works on, and `undone` what nobody does.
+    """
 
     def __init__(
-        self, engine: EngineClient, look: Look, content: FolderContent, memory: Memory, tags: Sequence[str]
+        self,
+        engine: EngineClient,
+        look: Look,
+        content: FolderContent,
+        *,
+        memory: Memory,
+        tags: Sequence[str],
+        tell: Tell,
     ) -> None:
+        self.jobs_under_way = 0
+        self._left = 0
         self._engine = engine
         self._look = look
         self._content = content
         self._memory = memory
         self._tags = tags
+        self._tell = tell
 
-    async def carry_out(self, plan: Plan) -> list[Result]:
+    @property
+    def undone(self) -> int:
+        return self._left - self.jobs_under_way
+
+    async def carry_out(self, plan: Plan) -> None:
         """What can be lost is deleted last. Nothing is renamed or deleted that somebody has changed since."""
-        renamed = [await self._rename(rename) for rename in plan.renames]
-        sent = await self._send([*plan.adds, *plan.replaces])
-        deleted = [await self._delete(delete) for delete in plan.deletes]
-        told = [*(Result(skip) for skip in plan.skips), *(Result(keep, keep.document.id) for keep in plan.keeps)]
-        return [*told, *renamed, *sent, *deleted]
+        sending: list[Add | Replace] = [*plan.adds, *plan.replaces]
+        sources = [self._source_of(step.path) for step in sending]
+        self._left = len(plan.renames) + len(sending) + len(plan.deletes)
+        if not self._left:
+            return
+        with progress_of_files(self._left, sum(source.size_bytes for source in sources)) as board:
+            patience = Patience(self._engine, board.complain)
+            for rename in plan.renames:
+                await self._change(board, patience, rename, partial(self._rename, rename))
+            await self._send(board, sending, sources)
+            for delete in plan.deletes:
+                await self._change(board, patience, delete, partial(self._delete, delete))
 
-    async def _rename(self, rename: Rename) -> Result:
-        document = rename.document
-        change = self._engine.update_document(document.id, source_path=rename.path, expected_version=document.version)
-        return await _change(rename, document.id, change)
+    async def _rename(self, rename: Rename) -> None:
+        number, version = rename.document.id, rename.document.version
+        try:
+            await self._engine.update_document(number, source_path=rename.path, expected_version=version)
+        except httpx.HTTPStatusError as error:
+            if error.response.status_code != httpx.codes.PRECONDITION_FAILED:
+                raise
+            # Perhaps it was renamed by the first try, whose answer was lost.
+            if (await self._engine.get_document(number, chunks=False))["source_path"] != rename.path:
+                raise
 
-    async def _delete(self, delete: Delete) -> Result:
-        document = delete.document
-        change = self._engine.delete_document(document.id, expected_version=document.version)
-        return await _change(delete, document.id, change)
+    async def _delete(self, delete: Delete) -> None:
+        try:
+            await self._engine.delete_document(delete.document.id, expected_version=delete.document.version)
+        except httpx.HTTPStatusError as error:
+            if error.response.status_code != httpx.codes.NOT_FOUND:
+                raise
 
-    async def _send(self, steps: Sequence[Add | Replace]) -> list[Result]:
-        if not steps:
-            return []
-        sources = [self._source_of(step.path) for step in steps]
-        submissions = await submit_files(self._engine, sources, title=None, tags=self._tags, force_ocr=False, wait=True)
-        return [self._judge(step, sent.outcome) for step, sent in zip(steps, submissions, strict=True)]
+    async def _change(
+        self, board: Board, patience: Patience, step: Rename | Delete, change: Callable[[], Awaitable[None]]
+    ) -> None:
+        result = Result(step, step.document.id)
+        try:
+            await patience.call(change)
+        except httpx.HTTPStatusError as error:
+            status = error.response.status_code
+            if status not in REFUSALS_OF_ONE_DOCUMENT:
+                raise
+            sentence = failure_of(error.response).sentence
+            result = Result(step, step.document.id, sentence, Exit.REFUSED, is_outdated=status in OUTDATED)
+        board.count_done(NO_LINE)
+        self._end(board, result)
+
+    async def _send(self, board: Board, steps: Sequence[Add | Replace], sources: Sequence[Source]) -> None:
+        def take(place: int, submission: Submission) -> None:
+            self._end(board, self._judge(steps[place], submission.outcome))
+
+        wishes = Wishes(title=None, tags=self._tags, force_ocr=False, wait=True)
+        journey = Journey(self._engine, sources, wishes, board, take)
+        try:
+            await journey.run()
+        finally:
+            self.jobs_under_way = journey.jobs_under_way
+
+    def _end(self, board: Board, result: Result) -> None:
+        self._left -= 1
+        self._tell(board, result)
 
     def _source_of(self, path: str) -> Source:
         file = self._look.files[path]
@@ -122,16 +190,3 @@ class Carrier:
 
     def _note(self, path: str, reason: str, detail: str) -> None:
         self._memory.note_refusal(path, Refusal(self._content.files[path], reason, detail))
-
-
-async def _change(step: Step, document_id: int, change: Awaitable[Json]) -> Result:
-    try:
-        await change
-    except httpx.HTTPStatusError as error:
-        status = error.response.status_code
-        if status == httpx.codes.NOT_FOUND and isinstance(step, Delete):
-            return Result(step, document_id)
-        if status not in REFUSALS_OF_ONE_DOCUMENT and status != httpx.codes.NOT_FOUND:
-            raise
-        return Result(step, document_id, failure_of(error.response).sentence, Exit.REFUSED)
-    return Result(step, document_id)

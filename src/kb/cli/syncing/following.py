@@ -1,6 +1,7 @@
 """One pass after another over a folder: look, compare, ask, carry out, tell."""
 
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -10,24 +11,27 @@ import typer
 
 from kb.cli.calling import Failure, call_engine, end
 from kb.cli.exits import Exit
+from kb.cli.folders.scanning import path_as_text
 from kb.cli.render import syncing as words
+from kb.cli.render.progress import Board
 from kb.cli.render.terminal import complain
+from kb.cli.syncing.base import Base, apply_results, read_base
 from kb.cli.syncing.carrying import Carrier, Result, Totals
-from kb.cli.syncing.looking import VANISHED, Look, look_at, read_content, to_source_path
-from kb.cli.syncing.memory import Memory
-from kb.cli.syncing.planning import FolderContent, Keep, KnownDocument, Plan, plan_sync
+from kb.cli.syncing.looking import VANISHED, Look, look_at, read_content
+from kb.cli.syncing.memory import Memory, hold
+from kb.cli.syncing.planning import FolderContent, Keep, Plan, plan_sync
 from kb.client import EngineClient
 
-DOCUMENTS_A_PAGE = 1_000
-BYTES_PER_MB = 1 << 20
 GONE = "its file is gone"
 UNSETTLED = "still being written"
 # Fewer files than these may well be all that a person wanted to delete.
 NOT_MANY = 10
+# Somebody else may have changed the base: deleted a document, cleared it, restored a backup.
+COMPARE_ALL_AFTER_SECONDS = 600.0
 
 
-@dataclass(frozen=True)
-class Wishes:
+@dataclass(frozen=True, kw_only=True)
+class SyncOptions:
     engine_url: str | None
     tags: Sequence[str]
     yes: bool
@@ -38,24 +42,17 @@ class Wishes:
     as_json: bool
 
 
-@dataclass(frozen=True)
-class Base:
-    """What the engine has of the folder, and what it takes."""
-
-    documents: Sequence[KnownDocument]
-    max_bytes: int
-    version: str
-
-
 class Follower:
     """Makes the base follow one folder. To be called again and again: it knows what it was told before."""
 
-    def __init__(self, folder: Path, place_of_memory: Path, wishes: Wishes) -> None:
+    def __init__(self, folder: Path, place_of_memory: Path, options: SyncOptions) -> None:
         self.folder = folder
         self.totals = Totals()
-        self.may_be_empty = wishes.allow_empty
+        self.may_be_empty = options.allow_empty
         self._max_bytes = sys.maxsize
-        self._wishes = wishes
+        self._options = options
+        self._base: Base | None = None
+        self._due_at = 0.0
         self._memory = Memory(place_of_memory)
         self._refused_to_delete: set[int] = set()
 
@@ -70,30 +67,48 @@ class Follower:
             look = self.look()
         except OSError as error:
             raise end(Failure(words.folder_is_away(str(self.folder), error), Exit.FAILED)) from None
-        count = sum(not document.is_note for document in base.documents)
-        if look.is_empty and count and not self.may_be_empty:
-            raise end(Failure(words.folder_is_empty(str(self.folder), count), Exit.REFUSED))
-        plan, content = self._plan(base, look, frozenset())
-        if self._wishes.dry_run:
-            self._tell([Result(step) for step in plan.steps()], plan)
-            return look
-        self._carry_out(self._ask_before_deleting(plan), look, content)
+        with self._remembering(look):
+            plan, content = self._plan(base, look, frozenset())
+            if look.is_empty and plan.deletes and not self.may_be_empty:
+                raise end(Failure(words.folder_is_empty(self.folder, look.skips, len(plan.deletes)), Exit.REFUSED))
+            if self._options.dry_run:
+                self._tell_planned(plan)
+            else:
+                self._carry_out(self._ask_before_deleting(plan), look, content)
         return look
 
     def go_on(self, look: Look, unsettled: set[str]) -> None:
         """A later pass. What changed between the last two looks is left alone until it has settled."""
-        base = self._read_base()
-        plan, content = self._plan(base, look, unsettled)
-        deletes = [delete for delete in plan.deletes if delete.document.id not in self._refused_to_delete]
-        vanished = len(unsettled - look.files.keys())
-        if vanished and len(deletes) + vanished > max(NOT_MANY, len(base.documents) / 2):
-            # More and more of the folder goes away: let us see where that ends.
-            deletes = []
-        # What is left alone was told in the first pass.
-        self._carry_out(replace(plan, deletes=deletes, keeps=(), skips=()), look, content)
+        base = self._read_base() if self._base is None or self.is_due else self._base
+        # What is known of it is true again when all has been done.
+        self._base = None
+        with self._remembering(look):
+            plan, content = self._plan(base, look, unsettled)
+            deletes = [delete for delete in plan.deletes if delete.document.id not in self._refused_to_delete]
+            vanished = len(unsettled - look.files.keys())
+            is_dwindling = vanished and len(deletes) + vanished > max(NOT_MANY, len(base.documents) / 2)
+            if is_dwindling or (look.is_empty and not self.may_be_empty):
+                # More and more of the folder goes away: let us see where that ends.
+                deletes = []
+            # What is left alone was told in the first pass.
+            results = self._carry_out(replace(plan, deletes=deletes, keeps=(), skips=()), look, content)
+        if any(result.is_outdated for result in results):
+            self._due_at = time.monotonic()
+        else:
+            self._base = call_engine(self._options.engine_url, lambda engine: apply_results(engine, base, results))
+
+    @property
+    def is_due(self) -> bool:
+        """Whether all should be compared again, although the folder has not changed."""
+        return time.monotonic() >= self._due_at
+
+    def forget_base(self) -> None:
+        """What was known of it may be true no more."""
+        self._base = None
 
     def _read_base(self) -> Base:
-        base = call_engine(self._wishes.engine_url, lambda engine: read_base(engine, to_source_path(self.folder)))
+        base = call_engine(self._options.engine_url, lambda engine: read_base(engine, path_as_text(self.folder)))
+        self._due_at = time.monotonic() + COMPARE_ALL_AFTER_SECONDS
         self._max_bytes = base.max_bytes
         self._memory.use_version(base.version)
         return base
@@ -101,14 +116,14 @@ class Follower:
     def _plan(self, base: Base, look: Look, unsettled: set[str] | frozenset[str]) -> tuple[Plan, FolderContent]:
         settled = {path: file for path, file in look.files.items() if path not in unsettled}
         with words.show_reading() as on_read:
-            content = read_content(Look(settled, look.skips), self._memory, retry=self._wishes.retry, on_read=on_read)
+            content = read_content(Look(settled, look.skips), self._memory, retry=self._options.retry, on_read=on_read)
         waiting = {path: UNSETTLED if path in look.files else VANISHED for path in unsettled}
         content = replace(content, present={**content.present, **waiting})
         plan = plan_sync(content, base.documents)
         return replace(plan, skips=[*look.skips, *plan.skips]), content
 
     def _ask_before_deleting(self, plan: Plan) -> Plan:
-        if not plan.deletes or self._wishes.yes:
+        if not plan.deletes or self._options.yes:
             return plan
         documents = [delete.document for delete in plan.deletes]
         if sys.stdin.isatty():
@@ -122,52 +137,51 @@ class Follower:
         self.totals.exits.add(Exit.REFUSED)
         return replace(plan, deletes=(), keeps=[*plan.keeps, *(Keep(document, GONE) for document in documents)])
 
-    def _carry_out(self, plan: Plan, look: Look, content: FolderContent) -> None:
-        memory, tags = self._memory, self._wishes.tags
+    def _carry_out(self, plan: Plan, look: Look, content: FolderContent) -> Sequence[Result]:
+        results: list[Result] = []
+
+        def tell(board: Board, result: Result) -> None:
+            results.append(result)
+            self._tell(board, result)
+
+        async def work(engine: EngineClient) -> None:
+            carrier = Carrier(engine, look, content, memory=self._memory, tags=self._options.tags, tell=tell)
+            try:
+                await carrier.carry_out(plan)
+            finally:
+                self.totals.jobs_under_way, self.totals.undone = carrier.jobs_under_way, carrier.undone
+
+        self._tell_planned(Plan(skips=plan.skips, keeps=plan.keeps, unchanged=plan.unchanged))
+        call_engine(self._options.engine_url, work)
+        return results
+
+    def _tell_planned(self, plan: Plan) -> None:
+        self.totals.unchanged = plan.unchanged
+        board = Board()
+        for step in plan.steps():
+            self._tell(board, Result(step))
+
+    def _tell(self, board: Board, result: Result) -> None:
+        self.totals.count(result)
+        words.show_result(board, result, self.folder, as_json=self._options.as_json, verbose=self._options.verbose)
+
+    @contextmanager
+    def _remembering(self, look: Look) -> Iterator[None]:
+        """However the work ends: what was read once need not be read again."""
         try:
-            results = call_engine(
-                self._wishes.engine_url,
-                lambda engine: Carrier(engine, look, content, memory, tags).carry_out(plan),
-            )
+            yield
         finally:
-            memory.save(look.files)
-        self._tell(results, plan)
-
-    def _tell(self, results: Sequence[Result], plan: Plan) -> None:
-        self.totals.count(results, plan.unchanged)
-        words.show_results(results, self.folder, as_json=self._wishes.as_json, verbose=self._wishes.verbose)
-
-
-async def read_base(engine: EngineClient, folder: str) -> Base:
-    status = await engine.get_status()
-    documents: dict[int, KnownDocument] = {}
-    offset = 0
-    while True:
-        page = await engine.list_documents(
-            source_folder=folder, sort="source_path", limit=DOCUMENTS_A_PAGE, offset=offset
-        )
-        for told in page["documents"]:
-            documents[told["id"]] = KnownDocument(
-                told["id"], told["source_path"], told["content_hash"], told["version"], told["doc_type"] == "note"
-            )
-        offset += DOCUMENTS_A_PAGE
-        if offset >= page["total"]:
-            break
-    max_bytes = status["configuration"]["max_file_size_mb"] * BYTES_PER_MB
-    return Base([*documents.values()], max_bytes, status["version"])
+            # Without files it may be a disk that is not mounted, and is back the next time.
+            if not look.is_empty:
+                self._memory.save(look.files)
 
 
 @contextmanager
 def be_only_one_following(place_of_memory: Path, folder: Path) -> Iterator[None]:
     """End the command with exit code 4 if another one follows this folder for the same engine."""
-    import fcntl
-
-    from kb.engine.locks import hold
-
     with ExitStack() as held:
         try:
-            place_of_memory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            held.enter_context(hold(place_of_memory.with_suffix(".lock"), fcntl.LOCK_EX | fcntl.LOCK_NB))
+            held.enter_context(hold(place_of_memory))
         except BlockingIOError:
             raise end(Failure(words.is_followed_already(str(folder)), Exit.REFUSED)) from None
         except OSError as error:

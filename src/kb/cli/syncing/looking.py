@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb.cli.folders.scanning import FoundFile, Reason, SkippedFile, scan_folder
+from kb.cli.folders.scanning import FoundFile, Reason, SkippedFile, path_as_text, scan_folder
 from kb.cli.syncing.memory import Memory, stamp_of
 from kb.cli.syncing.planning import FolderContent, Skip
 
@@ -25,7 +25,8 @@ class Look:
 
     @property
     def is_empty(self) -> bool:
-        return not self.files and not self.skips
+        """Whether nothing is there that could be sent: where a disk is not mounted there may be a hidden file."""
+        return not self.files
 
     def differing(self, other: "Look") -> set[str]:
         """The paths of files that are not in both, or not as they were."""
@@ -34,17 +35,12 @@ class Look:
         return {path for path, _ in mine.items() ^ others.items()}
 
 
-def to_source_path(path: str | Path) -> str:
-    """As the engine is told it: a path on disk may hold bytes that are no text."""
-    return os.fsencode(path).decode(errors="backslashreplace")
-
-
 def look_at(folder: Path, max_bytes: int) -> Look:
     """Raises `OSError` if the folder is not there, or cannot be listed."""
     files: dict[str, FoundFile] = {}
     skips: list[Skip] = []
     for found in scan_folder(folder):
-        path = to_source_path(found.path)
+        path = path_as_text(found.path)
         if isinstance(found, SkippedFile):
             skips.append(Skip(path, found.reason))
         elif path in files:

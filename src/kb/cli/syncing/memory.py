@@ -6,9 +6,10 @@ It is a cache: whoever deletes or damages it makes the next run slower, not wron
 import hashlib
 import json
 import os
+import sys
 import time
-from collections.abc import Container
-from contextlib import suppress
+from collections.abc import Container, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -16,6 +17,9 @@ from typing import TypeAlias
 from kb.cli.folders.scanning import FoundFile
 
 Stamp: TypeAlias = tuple[int, int, int, int]
+
+UNSUPPORTED = "unsupported"
+FAILED_BEFORE = "failed before"
 
 # A file that was changed so shortly before it was read can change again without looking any different: there
 # are file systems that count time in steps of two seconds.
@@ -40,6 +44,26 @@ def place_of_memory(cache_dir: Path, folder: str, engine_url: str) -> Path:
     """Its file: each folder has one for each engine."""
     name = hashlib.sha256(f"{folder}\0{engine_url}".encode()).hexdigest()[:32]
     return cache_dir / "sync" / f"{name}.json"
+
+
+@contextmanager
+def hold(place: Path) -> Iterator[None]:
+    """Be the only one at work on what is remembered there; raises `BlockingIOError` if somebody else is."""
+    _make_folder(place)
+    descriptor = os.open(place.with_suffix(".lock"), os.O_RDONLY | os.O_CREAT, 0o600)
+    try:
+        # Windows has no such lock; there it is left to the user.
+        if sys.platform != "win32":
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _make_folder(place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
 class Memory:
@@ -88,8 +112,10 @@ class Memory:
             return
         hashes = {path: (*stamp, told) for path, (stamp, told) in self._hashes.items()}
         refusals = {path: (told.content_hash, told.reason, told.detail) for path, told in self._refusals.items()}
-        partial = self._place.with_suffix(".partial")
+        # A dry run does not wait for others who write.
+        partial = self._place.with_suffix(f".{os.getpid()}")
         with suppress(OSError):
+            _make_folder(self._place)
             partial.write_text(json.dumps({"version": self._version, "hashes": hashes, "refusals": refusals}))
             os.replace(partial, self._place)
             self._is_changed = False

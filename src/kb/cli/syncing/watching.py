@@ -24,8 +24,6 @@ PAUSE_FOR_EACH_SECOND = 9.0
 # What went wrong in the engine is tried again, less and less often.
 LONGEST_PAUSE_SECONDS = 60.0
 ANSWER_WITHIN_SECONDS = 5.0
-# Somebody else may have changed the base: deleted a document, cleared it, restored a backup.
-COMPARE_ALL_AFTER_SECONDS = 600.0
 
 
 class Watch:
@@ -39,7 +37,6 @@ class Watch:
         self._pending: set[str] = set()
         self._absences: dict[str, str] = {}
         self._failures = 0
-        self._compared_at = time.monotonic()
 
     def run(self) -> None:
         """Only an interruption ends it, or an error that does not pass."""
@@ -47,12 +44,13 @@ class Watch:
         while True:
             time.sleep(pause)
             began_at = time.process_time()
-            self._look_again()
+            self.look_again()
             worked = time.process_time() - began_at
             waiting = min(PAUSE_SECONDS * 2**self._failures, LONGEST_PAUSE_SECONDS)
             pause = max(waiting, worked * PAUSE_FOR_EACH_SECOND)
 
-    def _look_again(self) -> None:
+    def look_again(self) -> None:
+        """Carry over what has changed and settled. Whatever is away now is waited for."""
         try:
             look = self._follower.look()
         except OSError as error:
@@ -61,7 +59,7 @@ class Watch:
             return
         if look.is_empty and not self._carried.is_empty and not self._follower.may_be_empty:
             self._last = None
-            self._miss("folder", words.empty_folder_is_awaited(str(self._follower.folder)), words.FOLDER_IS_BACK)
+            self._miss("folder", words.empty_folder_is_awaited(self._follower.folder, look.skips), words.FOLDER_IS_BACK)
             return
         self._find("folder")
         before, self._last = self._last, look
@@ -69,8 +67,7 @@ class Watch:
             return
         unsettled = look.differing(before)
         has_changed = bool((look.differing(self._carried) | self._pending) - unsettled)
-        is_due = time.monotonic() - self._compared_at > COMPARE_ALL_AFTER_SECONDS
-        if (has_changed or is_due) and self._engine_is_there():
+        if (has_changed or self._follower.is_due) and self._engine_is_there():
             self._carry_over(look, unsettled)
 
     def _carry_over(self, look: Look, unsettled: set[str]) -> None:
@@ -82,12 +79,13 @@ class Watch:
             self._failures += 1
             return
         self._failures = 0
-        self._carried, self._pending, self._compared_at = look, unsettled, time.monotonic()
+        self._carried, self._pending = look, unsettled
 
     def _engine_is_there(self) -> bool:
         try:
             ask(f"{self._engine_url}/health/live", within_seconds=ANSWER_WITHIN_SECONDS)
         except NoAnswer:
+            self._follower.forget_base()
             self._miss("engine", words.engine_is_awaited(self._engine_url), words.ENGINE_IS_BACK)
             return False
         self._find("engine")
@@ -106,7 +104,8 @@ class Watch:
 
 def watch_folder(follower: Follower, engine_url: str) -> None:
     """Follow the folder until Ctrl-C or SIGTERM, which is how it is meant to end."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # As Ctrl-C, which a call of the engine knows how to be ended by.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         with suppress(KeyboardInterrupt):
             first = follower.begin()
