@@ -114,6 +114,23 @@ def test_a_base_is_whole_after_every_kind_of_change(store: Store, originals: Ori
     assert find_damages(store, originals) == []
 
 
+def test_a_base_is_whole_for_everybody_after_one_has_cleared_it(
+    store: Store, other_store: Store, originals: Originals
+) -> None:
+    """What one process knows of the full-text index holds for another that was there before it was emptied."""
+    for writer, cleaner in ((other_store, store), (store, other_store)) * 2:
+        assert find_damages(cleaner, originals) == []
+        for number in range(3):
+            document = add_note(writer, f"note {number}")
+            writer.delete_document(document.id, expected_version=None, now=LATER)
+        add_note(writer, "left over")
+        cleaner.delete_everything(now=LATER)
+        documents = [add_note(writer, f"other note {number}") for number in range(2)]
+        writer.delete_document(documents[0].id, expected_version=None, now=LATER)
+
+        assert [find_damages(one, originals) for one in (store, other_store)] == [[], []]
+
+
 def test_a_document_made_anew_is_whole(store: Store, originals: Originals) -> None:
     """E21"""
     document = add(store, note("one"), index("one", "two", model="another"))

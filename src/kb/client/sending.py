@@ -73,7 +73,7 @@ async def open_file(path: str | Path) -> AsyncIterator[BinaryIO]:
 
     def open_it() -> None:
         # Without a buffer, whose lock a read that hangs would hold: closing it would then hang as well.
-        opened.append(Path(path).open("rb", buffering=0))
+        opened.append(Path(path).open("rb", buffering=0))  # noqa: SIM115  closed below, whoever is first
         if is_unwanted:
             opened[0].close()
 

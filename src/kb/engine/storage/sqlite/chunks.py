@@ -75,6 +75,19 @@ def _secure_delete_up_to(db: apsw.Connection, count: int) -> Iterator[None]:
         db.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('secure-delete', 1)")
 
 
+def empty_full_text(db: apsw.Connection) -> None:
+    """Take all words out of the full-text index at once.
+
+    It is dropped and created, not told to `delete-all` or `rebuild`: these set back what FTS5 notes of the first word
+    that was deleted for good, and of such notes other processes are then not told. They would take the pages that
+    such deletions leave empty for damage.
+    """
+    created_by = db.execute("SELECT sql FROM sqlite_schema WHERE name = 'chunks_fts'").get
+    db.execute("DROP TABLE chunks_fts")
+    db.execute(created_by)
+    db.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('secure-delete', 1)")
+
+
 def spaced_or_none(text: str | None) -> str | None:
     """The text as it must be indexed, or None where that is the text itself: most text is stored once."""
     if text is None:

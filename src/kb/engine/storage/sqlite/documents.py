@@ -28,7 +28,13 @@ from kb.engine.model import (
     Page,
     Ref,
 )
-from kb.engine.storage.sqlite.chunks import declare_whole, delete_chunks, insert_chunks, spaced_or_none
+from kb.engine.storage.sqlite.chunks import (
+    declare_whole,
+    delete_chunks,
+    empty_full_text,
+    insert_chunks,
+    spaced_or_none,
+)
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.index_log import log_change
 from kb.engine.storage.sqlite.journal import announce_job, record_change, record_clearing, record_document
@@ -176,7 +182,7 @@ class DocumentRows:
             vectors = db.execute("SELECT count(*) FROM embeddings").get
             note_bytes = db.execute("SELECT COALESCE(sum(length(CAST(note_text AS BLOB))), 0) FROM documents").get
             # The index is emptied at once. The triggers that would empty it chunk by chunk find no document any more.
-            db.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('delete-all')")
+            empty_full_text(db)
             db.pragma("defer_foreign_keys", "on")
             for table in ("note_revisions", "document_tags", "documents", "embeddings", "chunks", "tags"):
                 db.execute(f"DELETE FROM {table}")

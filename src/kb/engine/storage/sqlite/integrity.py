@@ -29,7 +29,7 @@ from kb.engine.model import (
     UsedOriginal,
 )
 from kb.engine.storage.sqlite.checksums import register_checksum
-from kb.engine.storage.sqlite.chunks import spaced_or_none
+from kb.engine.storage.sqlite.chunks import empty_full_text, spaced_or_none
 from kb.engine.storage.sqlite.database import Database, open_untouched, translated_errors
 from kb.engine.storage.sqlite.rows import fetch_all, to_json, to_text
 
@@ -69,7 +69,11 @@ class IntegrityRows:
         with self._database.write() as db:
             # Counting takes a few milliseconds; comparing, and making it anew still more, keeps writers out for long.
             if not _is_too_large_to_compare(db) and _check_full_text(db):
-                db.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('rebuild')")
+                empty_full_text(db)
+                db.execute(
+                    "INSERT INTO chunks_fts (rowid, title, heading, body) "
+                    "SELECT id, title, heading, body FROM searchable_chunks ORDER BY id"
+                )
 
     def read_scrub(self) -> Scrub:
         with self._database.read() as db:
