@@ -42,6 +42,14 @@ def test_options_and_their_values_are_offered(kb: Kb) -> None:
     assert set(offers(kb, "search", "x", "--mode", "")) == {"hybrid", "fts", "vector"}
     assert set(offers(kb, "connect", "cl")) == {"claude-desktop", "claude-code"}
     assert set(offers(kb, "completion", "")) == {"bash", "zsh", "fish"}
+    assert set(offers(kb, "list", "--sort=da")) == {"--sort=date_added"}
+
+
+@pytest.mark.parametrize(("word_breaks", "inserted"), [(" =:", "date_added"), (" ", "--sort=date_added")])
+def test_bash_replaces_only_what_comes_after_its_last_break(kb: Kb, word_breaks: str, inserted: str) -> None:
+    result = kb("completion", "bash", "--", "kb list --sort=da", word_breaks)
+
+    assert result.stdout == f"{inserted}\n"
 
 
 @pytest.mark.usefixtures("quokka")

@@ -20,7 +20,7 @@ from kb.cli.exits import Exit
 from kb.cli.render.progress import Board
 from kb.cli.syncing.base import read_base
 from kb.cli.syncing.carrying import Carrier, Result
-from kb.cli.syncing.looking import Look
+from kb.cli.syncing.looking import look_at
 from kb.cli.syncing.memory import Memory, place_of_memory
 from kb.cli.syncing.planning import Delete, FolderContent, Plan, Rename
 from kb.client import EngineClient
@@ -102,7 +102,7 @@ def test_c3_ctrl_c_tells_what_was_done_and_what_the_engine_still_works_on(folder
 
     stopped, totals, left = errors.splitlines()
     assert (process.returncode, stopped) == (130, "Stopped.")
-    assert totals.startswith("1 added, 1 skipped (1 unsupported) in ")
+    assert totals.startswith("1 added, 1 skipped (unsupported: 1) in ")
     assert left.startswith("The engine still works on 1 file: `kb jobs` shows it")
     assert remembered(tmp_path, folder, url)["refusals"].keys() == {str(folder / "b.bin")}
 
@@ -123,7 +123,7 @@ def test_c3_a_lost_engine_ends_with_6_and_what_was_done_is_told(
         str(folder / "a.txt"): "add",
         str(folder / "b.bin"): "skip",
     }
-    assert "1 added, 1 skipped (1 unsupported) in " in result.stderr
+    assert "1 added, 1 skipped (unsupported: 1) in " in result.stderr
     assert "The engine still works on 1 file" in result.stderr
     assert remembered(tmp_path, folder, url)["refusals"].keys() == {str(folder / "b.bin")}
 
@@ -173,12 +173,14 @@ def carry_out_changes(
     async def work() -> set[str]:
         async with client(url) as engine:
             first, second = (await read_base(engine, str(folder))).documents
+            (folder / "b.txt").unlink()
+            look = look_at(folder, max_bytes=1_000)
             if tag is not None:
                 await engine.add_tags(first.id, [tag])
                 await engine.add_tags(second.id, [tag])
             plan = Plan(renames=[Rename(str(folder / "new.txt"), first)], deletes=[Delete(second)])
             memory = Memory(folder / "memory")
-            await Carrier(engine, Look({}, ()), FolderContent({}), memory=memory, tags=[], tell=tell).carry_out(plan)
+            await Carrier(engine, look, FolderContent({}), memory=memory, tags=[], tell=tell).carry_out(plan)
             return {document.source_path for document in (await read_base(engine, str(folder))).documents}
 
     return results, asyncio.run(work())

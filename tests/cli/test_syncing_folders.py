@@ -11,6 +11,8 @@ from tests.cli.conftest import Kb
 from tests.cli.terminal import OnTerminal
 from tests.engine_program import EngineProgram, own_environment
 
+from kb.cli.folders import mounting
+from kb.cli.folders.mounting import find_mounted
 from kb.cli.folders.scanning import FoundFile, Reason, SkippedFile, scan_folder
 from kb.cli.syncing.memory import Memory, Refusal, hold, place_of_memory
 
@@ -101,6 +103,38 @@ def test_a_folder_whose_rules_cannot_be_read_is_not_looked_into(
     monkeypatch.setattr("builtins.open", lambda *_: os.fdopen(os.open(tmp_path, os.O_RDONLY), "rb"))
 
     assert seen(tmp_path) == (["a.txt"], {"sub": "cannot be read"})
+    assert [one.detail for one in scan_folder(tmp_path) if isinstance(one, SkippedFile)] == [
+        ".gitignore: Is a directory"
+    ]
+
+
+def test_what_vanishes_after_it_was_listed_is_told(tmp_path: Path) -> None:
+    """It may have been moved to where the walk has been already."""
+    write(tmp_path, "a/x.txt", "b.txt", "c.txt")
+    walk = scan_folder(tmp_path)
+    next(walk)
+
+    (tmp_path / "a").rename(tmp_path / "d")
+    (tmp_path / "c.txt").unlink()
+
+    assert [*walk] == [
+        SkippedFile(tmp_path / "c.txt", Reason.VANISHED),
+        SkippedFile(tmp_path / "a", Reason.VANISHED),
+    ]
+
+
+def test_folders_on_which_something_is_mounted_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listing = tmp_path / "mounts"
+    listing.write_bytes(
+        b"22 1 8:1 / / rw - ext4 /dev/a rw\n"
+        b"23 22 8:1 /home /home/my\\040disk rw - ext4 /dev/a rw\n"
+        b"24 22 8:1 /x /mnt/\xff rw shared:1 - ext4 /dev/a rw\n"
+    )
+
+    monkeypatch.setattr(mounting, "LINUX_LIST", str(listing))
+    assert find_mounted({"/home/my disk", r"/mnt/\xff", "/home"}) == {"/home/my disk", r"/mnt/\xff"}
+    monkeypatch.setattr(mounting, "LINUX_LIST", str(tmp_path / "nothing"))
+    assert find_mounted({"/", str(tmp_path)}) == {"/"}
 
 
 def test_a_folder_that_is_exchanged_during_the_walk_is_not_believed(tmp_path: Path) -> None:
@@ -173,7 +207,8 @@ def test_what_was_refused_is_remembered_for_this_content_and_this_version_of_the
 
 
 @pytest.mark.parametrize(
-    "damaged", [b"", b"{", b"\xff", b"[]", b"null", b'{"version": "3"}', b'{"version": 1, "hashes": {"/a": [1]}}']
+    "damaged",
+    [b"", b"{", b"\xff", b"[]", b"null", b'{"version": "3"}', b'{"version": 1, "hashes": {"/a": [1]}}', b"[" * 100_000],
 )
 def test_a_damaged_memory_is_no_memory(tmp_path: Path, damaged: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "a.txt")

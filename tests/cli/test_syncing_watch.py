@@ -4,6 +4,7 @@ Most tests call for each look themselves instead of waiting for it.
 """
 
 import asyncio
+import shutil
 import signal
 import subprocess
 import time
@@ -56,6 +57,7 @@ def follow(engine: EngineProgram, folder: Path) -> Follower:
         yes=True,
         dry_run=False,
         allow_empty=False,
+        delete_ignored=False,
         retry=False,
         verbose=False,
         as_json=False,
@@ -145,10 +147,52 @@ def test_a_disk_that_leaves_only_hidden_files_behind_is_waited_for(
         watching.look_again()
 
     assert capsys.readouterr().err == (
-        f"There is no file to send in {folder} (1 hidden) all at once: perhaps a disk was taken away. "
+        f"There is no file to send in {folder} (hidden: 1) all at once: perhaps a disk was taken away. "
         "Waiting; nothing is deleted.\n"
     )
     assert names_in(own_engine, folder).keys() == {"a.txt"}
+
+
+def test_another_folder_in_the_place_of_the_watched_one_is_not_followed(
+    own_engine: EngineProgram, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(folder, {"a.txt": "the watched one", "b.txt": "beside"})
+    watching = watch(own_engine, folder)
+    (tmp_path / "other").mkdir()
+    write(tmp_path / "other", {"a.txt": "quite another", "o.txt": "other"})
+    capsys.readouterr()
+
+    folder.rename(tmp_path / "old")
+    folder.symlink_to(tmp_path / "other")
+    for _ in range(3):
+        watching.look_again()
+    exchanged = names_in(own_engine, folder)
+    told = capsys.readouterr().err
+    folder.unlink()
+    # On a disk that is mounted again it would have all its files, though it might be called another.
+    shutil.copytree(tmp_path / "old", folder)
+    write(folder, {"c.txt": "come along"})
+    for _ in range(3):
+        watching.look_again()
+
+    assert told.startswith(f"{folder} is another folder than before. Waiting; nothing is deleted.")
+    assert exchanged.keys() == {"a.txt", "b.txt"}
+    assert capsys.readouterr() == ("+ c.txt\n", "The folder is back.\n")
+
+
+def test_a_file_that_one_look_saw_nowhere_is_not_gone(
+    own_engine: EngineProgram, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(folder, {"a.txt": "on the move", "b.txt": "at rest"})
+    watching = watch(own_engine, folder)
+    capsys.readouterr()
+
+    (folder / "a.txt").rename(folder.with_name("on its way"))
+    watching.look_again()
+    folder.with_name("on its way").rename(folder / "c.txt")
+    look_twice(watching)
+
+    assert capsys.readouterr().out == "> a.txt -> c.txt\n"
 
 
 def test_one_change_after_the_other_is_followed_without_reading_the_whole_base(
@@ -241,13 +285,16 @@ def test_what_has_not_settled_is_left_alone_and_a_folder_that_dwindles_too(
     write(folder, {name: f"{name} is here" for name in names})
     follower = follow(own_engine, folder)
     follower.begin()
-
     write(folder, {"half.txt": "half of"})
-    for name in names[:12]:
+    for name in names[1:12]:
         (folder / name).unlink()
-    follower.go_on(follower.look(), {str(folder / "half.txt"), str(folder / names[0])})
+    before = follower.look()
+
+    write(folder, {"half.txt": "half of it, and more"})
+    (folder / names[0]).unlink()
+    follower.go_on(follower.look(), before)
     dwindling = names_in(own_engine, folder)
-    follower.go_on(follower.look(), set())
+    follower.go_on(follower.look(), follower.look())
 
     assert dwindling.keys() == {*names}
     assert names_in(own_engine, folder).keys() == {*names[12:], "half.txt"}
@@ -274,6 +321,33 @@ def test_a_watch_in_the_background_follows_and_ends_plainly_when_it_is_told_to(
     assert (process.returncode, rest) == (0, "")
     assert output == ["+ first.txt\n", "+ second.txt\n"]
     assert errors.splitlines()[-1].startswith("2 added, 1 unchanged in ")
+
+
+def test_a_watch_that_begins_before_the_engine_waits_for_it(
+    own_engine: EngineProgram, folder: Path, tmp_path: Path
+) -> None:
+    write(folder, {"early.txt": "up before the engine"})
+    environment = own_environment(tmp_path, {"KB_ENGINE_URL": own_engine.url, "XDG_CACHE_HOME": str(tmp_path)})
+    own_engine.stop()
+
+    with subprocess.Popen(
+        kb_command("sync", str(folder), "--watch", "--yes"),
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        awaited = process.stderr.readline()
+        own_engine.start()
+        back, sent = process.stderr.readline(), process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=FOLLOWS_WITHIN_SECONDS)
+
+    assert awaited == f"There is no engine at {own_engine.url} now. Waiting for it.\n"
+    assert (back, sent, process.returncode) == ("The engine is back.\n", "+ early.txt\n", 0)
 
 
 def test_c3_ctrl_c_is_how_a_watch_on_a_terminal_ends(own_engine: EngineProgram, folder: Path, tmp_path: Path) -> None:

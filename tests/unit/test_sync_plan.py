@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from kb.cli.syncing.planning import (
     PATH_OF_A_NOTE,
+    SECOND_OF_A_FILE,
     Add,
     Delete,
     FolderContent,
@@ -172,4 +173,27 @@ def test_of_two_documents_of_one_path_the_older_stays() -> None:
 
     plan = plan_sync(FolderContent({"/f/a": "h1"}), before)
 
-    assert (plan.unchanged, plan.deletes) == (1, [Delete(before[0])])
+    assert (plan.unchanged, plan.deletes) == (1, [Delete(before[0], SECOND_OF_A_FILE)])
+
+
+@given(FILES, documents())
+def test_a_plan_that_keeps_all_deletes_nothing_and_loses_no_document(
+    files: dict[str, str], before: list[KnownDocument]
+) -> None:
+    plan = plan_sync(FolderContent(files), before)
+
+    kept = plan.keeping_all("in doubt")
+
+    assert (kept.deletes, {keep.reason for keep in kept.keeps} <= {"in doubt"}) == ((), True)
+    assert [keep.document for keep in kept.keeps] == [delete.document for delete in plan.deletes]
+    assert replace(kept.deleting_kept("in doubt"), deletes=()) == replace(plan, deletes=())
+
+
+def test_what_is_kept_for_one_reason_can_be_deleted_and_the_rest_stays() -> None:
+    before = [known(1, "/f/hidden"), known(2, "/f/ignored"), known(3, "/f/gone")]
+    plan = plan_sync(FolderContent({}, {"/f/hidden": "hidden", "/f/ignored": "ignored"}), before)
+
+    plan = plan.deleting_kept("ignored")
+
+    assert plan.keeps == [Keep(before[0], "hidden")]
+    assert plan.deletes == [Delete(before[2]), Delete(before[1], "ignored")]

@@ -37,7 +37,9 @@ def _answer(shell: Shell, typed: list[str]) -> list[str]:
     if shell is Shell.BASH:
         line = parse_bash_line(typed[0], typed[1] if len(typed) > 1 else "")
         offers = _find_offers(line.words[1:], line.incomplete)
-        return render_offers((line.render(value), "") for value, _ in offers)
+        # Between double quotes bash takes what follows `!` out of its history, whatever stands before it.
+        values = [value for value, _ in offers if line.quote != '"' or "!" not in value]
+        return render_offers((line.render(value), "") for value in values)
     *words, incomplete = typed
     return render_offers(_find_offers(words[1:], incomplete))
 
@@ -50,6 +52,9 @@ def _find_offers(words: list[str], incomplete: str) -> list[tuple[str, str]]:
 
     from kb.cli.main import app
 
+    option, equals, value = incomplete.partition("=")
+    if equals and option.startswith("--"):
+        return [(f"{option}={offered}", meaning) for offered, meaning in _find_offers([*words, option], value)]
     try:
         context = _resolve_context(get_command(app), {}, "kb", words)
         asked, incomplete = _resolve_incomplete(context, words, incomplete)

@@ -38,8 +38,7 @@ def doctor(
     from kb.cli.examining import Verdict, worst_of
     from kb.cli.examining.examination import Doctor
     from kb.cli.render.doctor import describe, show_check, show_verdict
-    from kb.cli.render.problems import STOPPED
-    from kb.cli.render.terminal import complain, print_json
+    from kb.cli.render.terminal import print_json
 
     checks: list[Check] = []
 
@@ -49,11 +48,7 @@ def doctor(
             show_check(check)
 
     with ending_plainly():
-        try:
-            outcome = Doctor(tell, quick=quick, repair=repair).examine(engine_url, data_dir)
-        except KeyboardInterrupt:
-            complain(STOPPED)
-            raise typer.Exit(Exit.INTERRUPTED) from None
+        outcome = Doctor(tell, quick=quick, repair=repair).examine(engine_url, data_dir)
     if as_json:
         print_json(describe(checks))
     else:

@@ -142,7 +142,8 @@ def retry(
 
         failures = await for_each(wanted, engine.retry_job, note)
         ended = Exit.DONE if no_wait else await follow(engine, queued, as_json=as_json)
-        return report_failures(failures) or ended
+        refused = report_failures(failures)
+        return ended or refused
 
     raise typer.Exit(call_engine(engine_url, retry_all))
 
@@ -159,7 +160,8 @@ def _follow_jobs(job_ids: list[str], engine_url: str | None, *, as_json: bool) -
         if not found and not failures:
             complain(NONE_UNENDED)
         ended = await follow(engine, found, as_json=as_json)
-        return report_failures(failures) or ended
+        refused = report_failures(failures)
+        return ended or refused
 
     raise typer.Exit(call_engine(engine_url, follow_all))
 

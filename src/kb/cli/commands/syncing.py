@@ -25,7 +25,10 @@ def sync(
     tag: Tag = None,
     retry: Annotated[bool, typer.Option("--retry", help="Send files again that could not be read before.")] = False,
     allow_empty: Annotated[
-        bool, typer.Option("--allow-empty", help="Go on although the folder has no file to send.")
+        bool, typer.Option("--allow-empty", help="Go on although the folder has no file to send, or a disk is gone.")
+    ] = False,
+    delete_ignored: Annotated[
+        bool, typer.Option("--delete-ignored", help="Delete the documents of files that are ignored now, too.")
     ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List each file that is skipped, and why.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each thing done.")] = False,
@@ -44,11 +47,12 @@ def sync(
 
     Hidden and empty files and links are skipped, and what .gitignore or .kbignore leave out: both may be in any
     folder and are written alike; what .kbignore says counts more, so that `!*.pdf` in it takes back what git ignores.
+    The document of a file that is there but skipped is kept; that of an ignored one is deleted with --delete-ignored.
 
     Let no two machines follow folders of the same path into one base: each would delete what only the other has.
 
     With --json each line is an object with "action" (add, replace, rename, delete, skip or keep), "path" and
-    "document_id", and where there is one "from", "reason" or "error".
+    "document_id", and where there is one "from", "reason" or "error". Those of --dry-run have "planned": true.
     """
     from kb.cli.syncing.following import SyncOptions
 
@@ -61,6 +65,7 @@ def sync(
         yes=yes,
         dry_run=dry_run,
         allow_empty=allow_empty,
+        delete_ignored=delete_ignored,
         retry=retry,
         verbose=verbose,
         as_json=as_json,

@@ -1,6 +1,7 @@
 """The files of a folder, and those that are left out with the reason."""
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from kb.cli.folders.ignoring import Rules, is_ignored, parse_rules
 
 GIT_RULES, KB_RULES = ".gitignore", ".kbignore"
+_BYTE_AS_TEXT = re.compile(rb"\\x([89a-f][0-9a-f])")
 
 
 class Reason(StrEnum):
@@ -21,6 +23,7 @@ class Reason(StrEnum):
     LINK = "link"
     SPECIAL = "no regular file"
     UNREADABLE = "cannot be read"
+    VANISHED = "vanished just now"
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class FoundFile:
 class SkippedFile:
     path: Path
     reason: str
+    detail: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,16 +52,21 @@ class _Folder:
     kb_rules: tuple[Rules, ...]
 
 
-def path_as_text(path: str | Path) -> str:
+def path_as_text(path: str | bytes | Path) -> str:
     """A path on disk may hold bytes that are no text, and those cannot be sent or shown as they are."""
     return os.fsencode(path).decode(errors="backslashreplace")
+
+
+def paths_of_text(text: str) -> set[str]:
+    """The paths on disk that may have been made this text."""
+    return {text, os.fsdecode(_BYTE_AS_TEXT.sub(lambda byte: bytes([int(byte[1], 16)]), text.encode()))}
 
 
 def scan_folder(folder: Path) -> Iterator[FoundFile | SkippedFile]:
     """Every file in it, in the order of names, and then those in the folders of it.
 
     Raises `OSError` if the folder itself cannot be listed, or was exchanged meanwhile. Links are not followed: they
-    may lead anywhere, and back. What vanishes during the walk is left out without a word.
+    may lead anywhere, and back.
     """
     root = os.stat(folder)
     prefix, git_rules = _rules_from_above(folder)
@@ -69,19 +78,17 @@ def scan_folder(folder: Path) -> Iterator[FoundFile | SkippedFile]:
             with os.scandir(current.path) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
             current = _read_rules(current, entries)
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError:
+        except OSError as error:
             if current.path == str(folder):
                 raise
-            yield SkippedFile(Path(current.path), Reason.UNREADABLE)
+            yield _skip(current.path, error)
             continue
         folders = []
         for entry in entries:
             found = _judge(entry, current)
             if isinstance(found, _Folder):
                 folders.append(found)
-            elif found is not None:
+            else:
                 yield found
         waiting += reversed(folders)
     # Of a disk that is taken away during the walk everything would seem to be gone.
@@ -89,14 +96,12 @@ def scan_folder(folder: Path) -> Iterator[FoundFile | SkippedFile]:
         raise FileNotFoundError(str(folder))
 
 
-def _judge(entry: "os.DirEntry[str]", parent: _Folder) -> FoundFile | SkippedFile | _Folder | None:
+def _judge(entry: "os.DirEntry[str]", parent: _Folder) -> FoundFile | SkippedFile | _Folder:
     path = Path(entry.path)
     try:
         status = entry.stat(follow_symlinks=False)
-    except FileNotFoundError:
-        return None
-    except OSError:
-        return SkippedFile(path, Reason.UNREADABLE)
+    except OSError as error:
+        return _skip(entry.path, error)
     is_folder = stat.S_ISDIR(status.st_mode)
     below = parent.below + entry.name
     if entry.name.startswith("."):
@@ -113,6 +118,15 @@ def _judge(entry: "os.DirEntry[str]", parent: _Folder) -> FoundFile | SkippedFil
     if not status.st_size:
         return SkippedFile(path, Reason.EMPTY)
     return FoundFile(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+
+
+def _skip(path: str, error: OSError) -> SkippedFile:
+    """What was listed and is gone now may have been moved to where the walk has been already."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return SkippedFile(Path(path), Reason.VANISHED)
+    cause = error.strerror or ""
+    name = os.path.basename(error.filename or "")
+    return SkippedFile(Path(path), Reason.UNREADABLE, f"{name}: {cause}" if name in (GIT_RULES, KB_RULES) else cause)
 
 
 def _read_rules(folder: _Folder, entries: "list[os.DirEntry[str]]") -> _Folder:
@@ -143,5 +157,11 @@ def _relative(folder: Path, repository: Path) -> str:
 
 
 def _read(folder: str, name: str, base: str) -> Rules:
-    with open(os.path.join(folder, name), "rb") as file:
-        return parse_rules(os.fsdecode(file.read()), base)
+    path = os.path.join(folder, name)
+    try:
+        with open(path, "rb") as file:
+            return parse_rules(os.fsdecode(file.read()), base)
+    except OSError as error:
+        # Whoever is told of it should know which file it is.
+        error.filename = path
+        raise

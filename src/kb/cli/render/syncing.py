@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from kb.cli.folders.scanning import path_as_text
+from kb.cli.folders.scanning import GIT_RULES, KB_RULES, path_as_text
 from kb.cli.render.adding import left_behind
 from kb.cli.render.progress import Board
 from kb.cli.render.terminal import Json, complain, counted, one_line, open_console
+from kb.cli.syncing.looking import IGNORED_NOW
 from kb.cli.syncing.memory import FAILED_BEFORE
-from kb.cli.syncing.planning import Add, Delete, Keep, KnownDocument, Rename, Replace, Skip, Step
+from kb.cli.syncing.planning import GONE, Add, Delete, Keep, Rename, Replace, Skip, Step
 
 if TYPE_CHECKING:
     from kb.cli.syncing.carrying import Result, Totals
@@ -24,6 +25,7 @@ FOLDER_IS_BACK = "The folder is back."
 ENGINE_IS_BACK = "The engine is back."
 ASK_FOR_REASONS = "`--verbose` tells why files were skipped, `--retry` tries those again that failed before."
 NOBODY_TO_ASK = "While it watches, kb deletes documents whose files are gone, and here is nobody to ask. Add --yes."
+ENGINE_WILL_TELL = "Whether a file can be read, only the engine can tell when it has it."
 LISTED_BEFORE_DELETING = 20
 _ACTIONS: dict[type[Step], str] = {
     Add: "add",
@@ -59,8 +61,11 @@ def show_totals(totals: "Totals") -> None:
 
 
 def show_planned(totals: "Totals") -> None:
-    if totals.unchanged is not None:
-        complain(f"{_render_totals(totals, _FUTURE)}. Nothing was done.")
+    if totals.unchanged is None:
+        return
+    complain(f"{_render_totals(totals, _FUTURE)}. Nothing was done.")
+    if totals.done[Add] or totals.done[Replace]:
+        complain(ENGINE_WILL_TELL)
 
 
 def _render_totals(totals: "Totals", words: Mapping[type[Step], str]) -> str:
@@ -75,12 +80,14 @@ def _render_totals(totals: "Totals", words: Mapping[type[Step], str]) -> str:
 
 
 def _render_reasons(reasons: "Counter[str]") -> str:
-    return ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    return ", ".join(f"{reason}: {count}" for reason, count in reasons.most_common())
 
 
-def show_result(board: Board, result: "Result", folder: Path, *, as_json: bool, verbose: bool) -> None:
+def show_result(
+    board: Board, result: "Result", folder: Path, *, as_json: bool, verbose: bool, is_planned: bool
+) -> None:
     if as_json:
-        board.say_json(_to_json(result))
+        board.say_json({**_to_json(result), "planned": True} if is_planned else _to_json(result))
     if result.error is not None:
         board.complain(f"{_label(_path_of(result.step), folder)}: {result.error}")
     elif isinstance(result.step, Skip | Keep):
@@ -113,7 +120,7 @@ def _to_json(result: "Result") -> Json:
         told["from"] = step.document.source_path
     if isinstance(step, Skip):
         told["reason"] = f"{step.reason}: {step.detail}" if step.detail else step.reason
-    if isinstance(step, Keep):
+    if isinstance(step, Keep | Delete):
         told["reason"] = step.reason
     return told if result.error is None else {**told, "error": result.error}
 
@@ -147,27 +154,37 @@ def show_reading() -> Iterator[Callable[[], None]]:
         yield count
 
 
-def list_before_deleting(documents: Sequence[KnownDocument], folder: Path) -> None:
-    for document in documents[:LISTED_BEFORE_DELETING]:
-        complain(f"  {_label(document.source_path, folder)} (document {document.id})")
-    if len(documents) > LISTED_BEFORE_DELETING:
-        complain(f"  and {len(documents) - LISTED_BEFORE_DELETING} more")
+def list_before_deleting(deletes: Sequence[Delete], folder: Path) -> None:
+    for delete in deletes[:LISTED_BEFORE_DELETING]:
+        complain(f"  {_label(delete.document.source_path, folder)} (document {delete.document.id}): {delete.reason}")
+    if len(deletes) > LISTED_BEFORE_DELETING:
+        complain(f"  and {len(deletes) - LISTED_BEFORE_DELETING} more")
 
 
-def question_before_deleting(count: int) -> str:
-    return f"{_of_gone_files(count)}. Delete {'it' if count == 1 else 'them'} for good?"
+def question_before_deleting(deletes: Sequence[Delete]) -> str:
+    return f"{_documents_of(deletes)}. Delete {_them(deletes)} for good?"
 
 
-def kept_on_request(count: int) -> str:
-    return f"Kept {_of_gone_files(count)}."
+def kept_on_request(deletes: Sequence[Delete]) -> str:
+    return f"Kept {_documents_of(deletes)}."
 
 
-def kept_unasked(count: int) -> str:
-    return f"Kept {_of_gone_files(count)}. Add --yes to delete {'it' if count == 1 else 'them'}."
+def kept_unasked(deletes: Sequence[Delete]) -> str:
+    return f"Kept {_documents_of(deletes)}. Add --yes to delete {_them(deletes)}."
 
 
-def _of_gone_files(count: int) -> str:
-    return f"{counted(count, 'document')} whose {'file is' if count == 1 else 'files are'} gone"
+def _documents_of(deletes: Sequence[Delete]) -> str:
+    documents, files = counted(len(deletes), "document"), "file is" if len(deletes) == 1 else "files are"
+    reasons = {delete.reason for delete in deletes}
+    if reasons == {GONE}:
+        return f"{documents} whose {files} gone"
+    if reasons == {IGNORED_NOW}:
+        return f"{documents} whose {files} ignored now"
+    return f"{documents} without a file to be sent"
+
+
+def _them(deletes: Sequence[Delete]) -> str:
+    return "it" if len(deletes) == 1 else "them"
 
 
 def no_such_folder(folder: str) -> str:
@@ -180,8 +197,40 @@ def not_a_folder(path: str) -> str:
     return f"{one_line(path)} is a file. Add it with `kb add`."
 
 
-def folder_is_away(folder: str, error: OSError) -> str:
-    return f"{one_line(folder)} cannot be listed: {error.strerror or 'it went away'}. Nothing was changed."
+def folder_is_away(folder: Path, error: OSError) -> str:
+    return f"{_render_error(folder, error)} Nothing was changed."
+
+
+def folder_is_another(folder: Path) -> str:
+    return f"{_is_another(folder)}. Nothing was changed: run the command again when the right one is there."
+
+
+def folder_is_changing(folder: Path) -> str:
+    return (
+        f"{_name(folder)} is changing: each look finds other files. Nothing is deleted until it rests; "
+        "run the command again then."
+    )
+
+
+def disks_are_away(mounts: Sequence[str], kept: int) -> str:
+    return (
+        f"Not mounted any more: {', '.join(map(one_line, mounts))}. Kept {counted(kept, 'document')} from there. "
+        "If they are to be deleted, add --allow-empty."
+    )
+
+
+def _render_error(folder: Path, error: OSError) -> str:
+    if os.path.basename(error.filename or "") in (GIT_RULES, KB_RULES):
+        return f"{_name(error.filename)} cannot be read: {error.strerror}. Make it readable, or move it away."
+    return f"{_name(folder)} cannot be listed: {error.strerror or 'it went away'}."
+
+
+def _is_another(folder: Path) -> str:
+    return f"{_name(folder)} is another folder than before"
+
+
+def _name(path: str | Path) -> str:
+    return one_line(path_as_text(path))
 
 
 def folder_is_empty(folder: Path, skips: Sequence[Skip], count: int) -> str:
@@ -192,7 +241,7 @@ def folder_is_empty(folder: Path, skips: Sequence[Skip], count: int) -> str:
 
 
 def _nothing_to_send(folder: Path, skips: Sequence[Skip]) -> str:
-    name = one_line(path_as_text(folder))
+    name = _name(folder)
     if not skips:
         return f"{name} is empty"
     return f"There is no file to send in {name} ({_render_reasons(Counter(skip.reason for skip in skips))})"
@@ -210,8 +259,12 @@ def watching(folder: str) -> str:
     return f"Watching {one_line(folder)}. Ctrl-C ends it."
 
 
-def folder_is_awaited(folder: str, error: OSError) -> str:
-    return f"{one_line(folder)} cannot be listed: {error.strerror or 'it went away'}. Waiting; nothing is deleted."
+def folder_is_awaited(folder: Path, error: OSError) -> str:
+    return f"{_render_error(folder, error)} Waiting; nothing is deleted."
+
+
+def another_folder_is_awaited(folder: Path) -> str:
+    return f"{_is_another(folder)}. Waiting; nothing is deleted. If it is to be followed, end kb and start it again."
 
 
 def empty_folder_is_awaited(folder: Path, skips: Sequence[Skip]) -> str:

@@ -17,7 +17,7 @@ from kb.cli.patience import Patience
 from kb.cli.render.progress import Board, progress_of_files
 from kb.cli.syncing.looking import Look
 from kb.cli.syncing.memory import FAILED_BEFORE, UNSUPPORTED, Memory, Refusal
-from kb.cli.syncing.planning import Add, Delete, FolderContent, Plan, Rename, Replace, Skip, Step
+from kb.cli.syncing.planning import GONE, Add, Delete, FolderContent, Keep, Plan, Rename, Replace, Skip, Step
 from kb.cli.watching_jobs import Outcome
 from kb.client import EngineClient
 
@@ -27,6 +27,7 @@ PASSING_FAILURES = frozenset({"internal_error", "storage_full", "unavailable"})
 OUTDATED = frozenset({404, 412})
 # What the engine says of one document; anything else it would say of the next one too.
 REFUSALS_OF_ONE_DOCUMENT = OUTDATED | {409, 422}
+IS_BACK = "it is back"
 # The board has a line for each file that is sent; what is renamed or deleted has none.
 NO_LINE = -1
 
@@ -118,7 +119,12 @@ class Carrier:
                 await self._change(board, patience, rename, partial(self._rename, rename))
             await self._send(board, sending, sources)
             for delete in plan.deletes:
-                await self._change(board, patience, delete, partial(self._delete, delete))
+                # The look may be hours old by now.
+                if delete.reason == GONE and self._look.is_outdated(delete.document.source_path):
+                    board.count_done(NO_LINE)
+                    self._end(board, Result(Keep(delete.document, IS_BACK)))
+                else:
+                    await self._change(board, patience, delete, partial(self._delete, delete))
 
     async def _rename(self, rename: Rename) -> None:
         number, version = rename.document.id, rename.document.version

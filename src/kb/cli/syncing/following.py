@@ -11,19 +11,23 @@ import typer
 
 from kb.cli.calling import Failure, call_engine, end
 from kb.cli.exits import Exit
-from kb.cli.folders.scanning import path_as_text
+from kb.cli.folders.mounting import find_mounted
+from kb.cli.folders.scanning import Reason, path_as_text
 from kb.cli.render import syncing as words
 from kb.cli.render.progress import Board
 from kb.cli.render.terminal import complain
 from kb.cli.syncing.base import Base, apply_results, read_base
 from kb.cli.syncing.carrying import Carrier, Result, Totals
-from kb.cli.syncing.looking import VANISHED, Look, look_at, read_content
+from kb.cli.syncing.looking import IGNORED_NOW, Look, look_at, read_content
 from kb.cli.syncing.memory import Memory, hold
-from kb.cli.syncing.planning import FolderContent, Keep, Plan, plan_sync
+from kb.cli.syncing.planning import FolderContent, Plan, plan_sync
 from kb.client import EngineClient
 
-GONE = "its file is gone"
 UNSETTLED = "still being written"
+CHANGING = "the folder is changing"
+NOT_MOUNTED = "its disk is not mounted"
+# How often a folder is looked at until two looks see the same.
+LOOKS_AT_MOST = 5
 # Fewer files than these may well be all that a person wanted to delete.
 NOT_MANY = 10
 # Somebody else may have changed the base: deleted a document, cleared it, restored a backup.
@@ -37,6 +41,7 @@ class SyncOptions:
     yes: bool
     dry_run: bool
     allow_empty: bool
+    delete_ignored: bool
     retry: bool
     verbose: bool
     as_json: bool
@@ -55,6 +60,8 @@ class Follower:
         self._due_at = 0.0
         self._memory = Memory(place_of_memory)
         self._refused_to_delete: set[int] = set()
+        self._not_mounted: frozenset[str] = frozenset()
+        self._told_not_mounted: frozenset[str] = frozenset()
 
     def look(self) -> Look:
         """Raises `OSError` if the folder is not there."""
@@ -63,22 +70,47 @@ class Follower:
     def begin(self) -> Look:
         """The first pass, in which the user is asked before anything is deleted."""
         base = self._read_base()
-        try:
-            look = self.look()
-        except OSError as error:
-            raise end(Failure(words.folder_is_away(str(self.folder), error), Exit.FAILED)) from None
-        with self._remembering(look):
-            plan, content = self._plan(base, look, frozenset())
-            if look.is_empty and plan.deletes and not self.may_be_empty:
-                raise end(Failure(words.folder_is_empty(self.folder, look.skips, len(plan.deletes)), Exit.REFUSED))
+        first = self._look_or_end()
+        with self._remembering(first):
+            look, plan, content = self._plan_on_two_looks(base, first)
+            missing = len(plan.deletes) + sum(keep.reason == NOT_MOUNTED for keep in plan.keeps)
+            if look.is_empty and missing and not self.may_be_empty:
+                raise end(Failure(words.folder_is_empty(self.folder, look.skips, missing), Exit.REFUSED))
+            self._tell_not_mounted(plan)
             if self._options.dry_run:
                 self._tell_planned(plan)
             else:
                 self._carry_out(self._ask_before_deleting(plan), look, content)
         return look
 
-    def go_on(self, look: Look, unsettled: set[str]) -> None:
+    def _look_or_end(self) -> Look:
+        try:
+            return self.look()
+        except OSError as error:
+            raise end(Failure(words.folder_is_away(self.folder, error), Exit.FAILED)) from None
+
+    def _plan_on_two_looks(self, base: Base, look: Look) -> tuple[Look, Plan, FolderContent]:
+        """Nothing is deleted but what two looks in a row did not find: one may have missed a file that was moved."""
+        plan, content = self._plan(base, look, frozenset())
+        for _ in range(LOOKS_AT_MOST):
+            if not plan.deletes and not plan.renames:
+                break
+            again = self._look_or_end()
+            if again.identity != look.identity:
+                raise end(Failure(words.folder_is_another(self.folder), Exit.FAILED))
+            if again.paths == look.paths:
+                break
+            look = again
+            plan, content = self._plan(base, look, frozenset())
+        else:
+            complain(words.folder_is_changing(self.folder))
+            self.totals.exits.add(Exit.REFUSED)
+            plan = plan.keeping_all(CHANGING)
+        return look, plan, content
+
+    def go_on(self, look: Look, before: Look) -> None:
         """A later pass. What changed between the last two looks is left alone until it has settled."""
+        unsettled = look.differing(before)
         base = self._read_base() if self._base is None or self.is_due else self._base
         # What is known of it is true again when all has been done.
         self._base = None
@@ -87,9 +119,12 @@ class Follower:
             deletes = [delete for delete in plan.deletes if delete.document.id not in self._refused_to_delete]
             vanished = len(unsettled - look.files.keys())
             is_dwindling = vanished and len(deletes) + vanished > max(NOT_MANY, len(base.documents) / 2)
-            if is_dwindling or (look.is_empty and not self.may_be_empty):
-                # More and more of the folder goes away: let us see where that ends.
+            has_come = not look.files.keys() <= before.files.keys()
+            if is_dwindling or has_come or (look.is_empty and not self.may_be_empty):
+                # More and more of the folder goes away: let us see where that ends. Or something has come: perhaps
+                # it is what seems to be gone.
                 deletes = []
+            self._tell_not_mounted(plan)
             # What is left alone was told in the first pass.
             results = self._carry_out(replace(plan, deletes=deletes, keeps=(), skips=()), look, content)
         if any(result.is_outdated for result in results):
@@ -116,26 +151,46 @@ class Follower:
     def _plan(self, base: Base, look: Look, unsettled: set[str] | frozenset[str]) -> tuple[Plan, FolderContent]:
         settled = {path: file for path, file in look.files.items() if path not in unsettled}
         with words.show_reading() as on_read:
-            content = read_content(Look(settled, look.skips), self._memory, retry=self._options.retry, on_read=on_read)
-        waiting = {path: UNSETTLED if path in look.files else VANISHED for path in unsettled}
-        content = replace(content, present={**content.present, **waiting})
+            settled_look = replace(look, files=settled)
+            content = read_content(settled_look, self._memory, retry=self._options.retry, on_read=on_read)
+        waiting = {path: UNSETTLED if path in look.files else Reason.VANISHED for path in unsettled}
+        self._note_mounts(look)
+        not_mounted = dict.fromkeys(self._not_mounted, NOT_MOUNTED)
+        content = replace(content, present={**content.present, **waiting, **not_mounted})
         plan = plan_sync(content, base.documents)
+        if self._options.delete_ignored:
+            plan = plan.deleting_kept(IGNORED_NOW)
         return replace(plan, skips=[*look.skips, *plan.skips]), content
+
+    def _note_mounts(self, look: Look) -> None:
+        """And find the folders that were disks when they were last seen, and are not now."""
+        noted = frozenset() if self.may_be_empty else self._memory.mounts
+        mounted = find_mounted(look.folders | noted)
+        self._not_mounted = noted - mounted
+        if not self._options.dry_run:
+            self._memory.note_mounts(mounted | noted)
+
+    def _tell_not_mounted(self, plan: Plan) -> None:
+        """Once for each absence."""
+        self._told_not_mounted &= self._not_mounted
+        kept = sum(keep.reason == NOT_MOUNTED for keep in plan.keeps)
+        if kept and self._not_mounted != self._told_not_mounted:
+            complain(words.disks_are_away(sorted(self._not_mounted), kept))
+            self._told_not_mounted = self._not_mounted
 
     def _ask_before_deleting(self, plan: Plan) -> Plan:
         if not plan.deletes or self._options.yes:
             return plan
-        documents = [delete.document for delete in plan.deletes]
         if sys.stdin.isatty():
-            words.list_before_deleting(documents, self.folder)
-            if typer.confirm(words.question_before_deleting(len(documents)), err=True):
+            words.list_before_deleting(plan.deletes, self.folder)
+            if typer.confirm(words.question_before_deleting(plan.deletes), err=True):
                 return plan
-            complain(words.kept_on_request(len(documents)))
+            complain(words.kept_on_request(plan.deletes))
         else:
-            complain(words.kept_unasked(len(documents)))
-        self._refused_to_delete = {document.id for document in documents}
+            complain(words.kept_unasked(plan.deletes))
+        self._refused_to_delete = {delete.document.id for delete in plan.deletes}
         self.totals.exits.add(Exit.REFUSED)
-        return replace(plan, deletes=(), keeps=[*plan.keeps, *(Keep(document, GONE) for document in documents)])
+        return plan.keeping_all()
 
     def _carry_out(self, plan: Plan, look: Look, content: FolderContent) -> Sequence[Result]:
         results: list[Result] = []
@@ -163,7 +218,14 @@ class Follower:
 
     def _tell(self, board: Board, result: Result) -> None:
         self.totals.count(result)
-        words.show_result(board, result, self.folder, as_json=self._options.as_json, verbose=self._options.verbose)
+        words.show_result(
+            board,
+            result,
+            self.folder,
+            as_json=self._options.as_json,
+            verbose=self._options.verbose,
+            is_planned=self._options.dry_run,
+        )
 
     @contextmanager
     def _remembering(self, look: Look) -> Iterator[None]:

@@ -1,6 +1,6 @@
 """What is known of files from the last run, so that only what has changed is read.
 
-It is a cache: whoever deletes or damages it makes the next run slower, not wrong.
+It is a cache: whoever deletes or damages it makes the next run slower. Beside that it knows which folders were disks.
 """
 
 import hashlib
@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,13 +72,16 @@ class Memory:
         self._version = ""
         self._hashes: dict[str, tuple[Stamp, str]] = {}
         self._refusals: dict[str, Refusal] = {}
+        self._mounts: frozenset[str] = frozenset()
         self._is_changed = False
         # Whatever is wrong with it, it can be done without.
-        with suppress(OSError, ValueError, TypeError, AttributeError, LookupError):
+        with suppress(OSError, ValueError, TypeError, AttributeError, LookupError, RecursionError):
             noted = json.loads(place.read_bytes())
             hashes = {path: ((a, b, c, d), str(told)) for path, (a, b, c, d, told) in noted["hashes"].items()}
             refusals = {path: Refusal(*map(str, told)) for path, told in noted["refusals"].items()}
-            self._hashes, self._refusals, self._version = hashes, refusals, str(noted["version"])
+            mounts = frozenset(map(str, noted["mounts"]))
+            self._hashes, self._refusals, self._mounts = hashes, refusals, mounts
+            self._version = str(noted["version"])
 
     def use_version(self, version: str) -> None:
         """The engine's: another one may be able to read what was refused."""
@@ -103,6 +106,16 @@ class Memory:
         self._refusals[path] = refusal
         self._is_changed = True
 
+    @property
+    def mounts(self) -> frozenset[str]:
+        """Folders on which something was mounted."""
+        return self._mounts
+
+    def note_mounts(self, folders: Iterable[str]) -> None:
+        noted = frozenset(folders)
+        self._is_changed |= noted != self._mounts
+        self._mounts = noted
+
     def save(self, paths: Container[str]) -> None:
         """Write down what is known of these paths, and forget the others. Nothing is lost if that fails."""
         known = len(self._hashes) + len(self._refusals)
@@ -112,10 +125,11 @@ class Memory:
             return
         hashes = {path: (*stamp, told) for path, (stamp, told) in self._hashes.items()}
         refusals = {path: (told.content_hash, told.reason, told.detail) for path, told in self._refusals.items()}
+        noted = {"version": self._version, "hashes": hashes, "refusals": refusals, "mounts": sorted(self._mounts)}
         # A dry run does not wait for others who write.
         partial = self._place.with_suffix(f".{os.getpid()}")
         with suppress(OSError):
             _make_folder(self._place)
-            partial.write_text(json.dumps({"version": self._version, "hashes": hashes, "refusals": refusals}))
+            partial.write_text(json.dumps(noted))
             os.replace(partial, self._place)
             self._is_changed = False

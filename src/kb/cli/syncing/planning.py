@@ -3,10 +3,12 @@
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 PATH_OF_A_NOTE = "a note has its path"
+GONE = "its file is gone"
+SECOND_OF_A_FILE = "another document has its file"
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Rename:
 @dataclass(frozen=True)
 class Delete:
     document: KnownDocument
+    reason: str = GONE
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,17 @@ class Plan:
         """All of them, in the order in which they are done."""
         for steps in (self.skips, self.keeps, self.renames, self.adds, self.replaces, self.deletes):
             yield from steps
+
+    def deleting_kept(self, reason: str) -> "Plan":
+        """What is kept for this reason is deleted instead."""
+        deletes = [Delete(keep.document, reason) for keep in self.keeps if keep.reason == reason]
+        keeps = [keep for keep in self.keeps if keep.reason != reason]
+        return replace(self, deletes=[*self.deletes, *deletes], keeps=keeps)
+
+    def keeping_all(self, reason: str | None = None) -> "Plan":
+        """What would be deleted is kept instead, for this reason or for that why it would be."""
+        keeps = [Keep(delete.document, reason or delete.reason) for delete in self.deletes]
+        return replace(self, deletes=(), keeps=[*self.keeps, *keeps])
 
 
 @dataclass(frozen=True)
@@ -121,7 +135,11 @@ def plan_sync(content: FolderContent, documents: Iterable[KnownDocument]) -> Pla
         renames=renames,
         adds=[Add(path) for path in added if path not in content.refused],
         replaces=[Replace(path, by_path[path]) for path in changed if path not in content.refused],
-        deletes=[Delete(document) for document in gone if document.id not in moved],
+        deletes=[
+            Delete(document, SECOND_OF_A_FILE if document.source_path in by_path else GONE)
+            for document in gone
+            if document.id not in moved
+        ],
         skips=[skip for path, skip in sorted(refused.items()) if path not in settled],
         keeps=keeps,
         unchanged=len(by_path) - len(changed),

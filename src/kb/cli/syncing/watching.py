@@ -55,11 +55,11 @@ class Watch:
             look = self._follower.look()
         except OSError as error:
             self._last = None
-            self._miss("folder", words.folder_is_awaited(str(self._follower.folder), error), words.FOLDER_IS_BACK)
+            self._miss("folder", words.folder_is_awaited(self._follower.folder, error), words.FOLDER_IS_BACK)
             return
-        if look.is_empty and not self._carried.is_empty and not self._follower.may_be_empty:
+        if (absence := self._find_absence(look)) is not None:
             self._last = None
-            self._miss("folder", words.empty_folder_is_awaited(self._follower.folder, look.skips), words.FOLDER_IS_BACK)
+            self._miss("folder", absence, words.FOLDER_IS_BACK)
             return
         self._find("folder")
         before, self._last = self._last, look
@@ -68,11 +68,20 @@ class Watch:
         unsettled = look.differing(before)
         has_changed = bool((look.differing(self._carried) | self._pending) - unsettled)
         if (has_changed or self._follower.is_due) and self._engine_is_there():
-            self._carry_over(look, unsettled)
+            self._carry_over(look, before, unsettled)
 
-    def _carry_over(self, look: Look, unsettled: set[str]) -> None:
+    def _find_absence(self, look: Look) -> str | None:
+        """What must not be believed, since a whole folder would be deleted by it."""
+        if look.is_empty and not self._carried.is_empty and not self._follower.may_be_empty:
+            return words.empty_folder_is_awaited(self._follower.folder, look.skips)
+        # A disk that was mounted again may be called another, but has all its files.
+        if look.identity != self._carried.identity and self._carried.files.keys() - look.files.keys():
+            return words.another_folder_is_awaited(self._follower.folder)
+        return None
+
+    def _carry_over(self, look: Look, before: Look, unsettled: set[str]) -> None:
         try:
-            self._follower.go_on(look, unsettled)
+            self._follower.go_on(look, before)
         except typer.Exit as error:
             if error.exit_code not in (Exit.UNREACHABLE, Exit.FAILED):
                 raise
@@ -82,9 +91,7 @@ class Watch:
         self._carried, self._pending = look, unsettled
 
     def _engine_is_there(self) -> bool:
-        try:
-            ask(f"{self._engine_url}/health/live", within_seconds=ANSWER_WITHIN_SECONDS)
-        except NoAnswer:
+        if not _is_there(self._engine_url):
             self._follower.forget_base()
             self._miss("engine", words.engine_is_awaited(self._engine_url), words.ENGINE_IS_BACK)
             return False
@@ -102,12 +109,30 @@ class Watch:
             complain(self._absences.pop(what))
 
 
+def _is_there(engine_url: str) -> bool:
+    try:
+        ask(f"{engine_url}/health/live", within_seconds=ANSWER_WITHIN_SECONDS)
+    except NoAnswer:
+        return False
+    return True
+
+
+def _wait_for_engine(engine_url: str) -> None:
+    if _is_there(engine_url):
+        return
+    complain(words.engine_is_awaited(engine_url))
+    while not _is_there(engine_url):
+        time.sleep(PAUSE_SECONDS)
+    complain(words.ENGINE_IS_BACK)
+
+
 def watch_folder(follower: Follower, engine_url: str) -> None:
     """Follow the folder until Ctrl-C or SIGTERM, which is how it is meant to end."""
     # As Ctrl-C, which a call of the engine knows how to be ended by.
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         with suppress(KeyboardInterrupt):
+            _wait_for_engine(engine_url)
             first = follower.begin()
             complain(words.watching(str(follower.folder)))
             Watch(follower, engine_url, first).run()
