@@ -317,7 +317,7 @@ def test_a_folder_of_files_that_are_there_but_cannot_be_sent_keeps_its_documents
     result = sync("--yes")
 
     assert result.exit_code == 0
-    assert result.stderr.startswith("1 kept, 2 skipped (hidden: 1, link: 1) in ")
+    assert result.stderr.startswith("1 kept (link: 1), 2 skipped (hidden: 1, link: 1) in ")
     assert documents_of(running_engine, folder).keys() == {"a.txt"}
 
 

@@ -16,11 +16,11 @@ from typer.testing import Result
 
 from kb.cli.folders import mounting
 from kb.cli.render.progress import Board
-from kb.cli.syncing import carrying
 from kb.cli.syncing.carrying import IS_BACK, Carrier
+from kb.cli.syncing.carrying import Result as StepResult
 from kb.cli.syncing.looking import look_at
 from kb.cli.syncing.memory import Memory
-from kb.cli.syncing.planning import Delete, FolderContent, Keep, KnownDocument, Plan
+from kb.cli.syncing.planning import Delete, FolderContent, Keep, KnownDocument, Plan, Step
 from kb.client import EngineClient
 
 Sync = Callable[..., Result]
@@ -89,13 +89,14 @@ def test_c5_a_disk_below_the_folder_that_is_not_mounted_keeps_its_documents(
     usb.mkdir()
     bare, again = sync("--yes"), sync("--yes", "--json")
     usb.rmdir()
-    missing = sync("--yes")
     looked = sync("--yes", "--dry-run", "--allow-empty")
+    missing = sync("--yes")
 
-    assert [result.exit_code for result in (bare, again, missing, looked)] == [0, 0, 0, 0]
+    assert [result.exit_code for result in (bare, again, looked, missing)] == [0, 0, 0, 0]
+    assert looked.stdout == "- usb/b.txt\n- usb/deep/c.txt\n"
     for result in (bare, again, missing):
         assert result.stderr.startswith(
-            f"Not mounted any more: {usb}. Kept 2 documents from there. If they are to be deleted, add --allow-empty."
+            f"Not mounted any more: {usb}. Kept 2 documents from there. If that is for good, add --allow-empty."
         )
     assert {json.loads(line)["reason"] for line in again.stdout.splitlines()} == {"its disk is not mounted"}
     assert ids_in(running_engine, folder) == before
@@ -155,26 +156,28 @@ def test_c3_a_folder_that_is_exchanged_between_two_looks_is_not_believed(
     write(folder, {"a.txt": "the right one", "b.txt": "soon gone"})
     sync()
     (folder / "b.txt").unlink()
-    looks = iter(range(100))
+    open_file = os.open
 
-    def exchange() -> None:
-        if next(looks) == 1:
+    def open_and_exchange(path: Path, *arguments: Any, **more: Any) -> int:  # Any: as os.open takes them
+        descriptor = open_file(path, *arguments, **more)
+        if path == folder / "a.txt":
             folder.rename(tmp_path / "old")
             write(folder, {"c.txt": "the wrong one"})
+        return descriptor
 
-    on_listing(monkeypatch, folder.name, exchange)
+    monkeypatch.setattr(os, "open", open_and_exchange)
     result = sync("--yes")
 
     assert result.exit_code == 1
-    assert "Nothing was changed" in result.stderr
+    assert result.stderr.startswith(f"{folder} is another folder than before. Nothing was changed")
     assert ids_in(running_engine, folder).keys() == {"a.txt", "b.txt"}
 
 
-def delete_after(url: str, folder: Path, path: str, act: Callable[[], object], memory: Path) -> list[carrying.Step]:
+def delete_after(url: str, folder: Path, path: str, act: Callable[[], object], memory: Path) -> list[Step]:
     """What became of the document of a file that was gone at the time of the look."""
-    steps: list[carrying.Step] = []
+    steps: list[Step] = []
 
-    def tell(board: Board, result: carrying.Result) -> None:
+    def tell(board: Board, result: StepResult) -> None:
         steps.append(result.step)
 
     async def work() -> None:
@@ -235,6 +238,7 @@ def test_c5_what_is_ignored_now_is_deleted_only_if_that_is_wanted(
 
     assert (kept.exit_code, kept.stdout) == (0, "")
     assert f"Kept document {before['secret.txt']}: secret.txt: ignored now" in kept.stderr.splitlines()
+    assert "2 kept (ignored now: 2), 1 unchanged" in kept.stderr
     assert "gone" not in kept.stderr + refused.stderr
     told = [line for line in map(json.loads, listed.stdout.splitlines()) if line["action"] == "keep"]
     assert {line["document_id"]: line["reason"] for line in told} == {

@@ -40,9 +40,10 @@ _PAST: dict[type[Step], str] = {
     Replace: "replaced",
     Rename: "renamed",
     Delete: "deleted",
-    Keep: "kept",
 }
 _FUTURE: dict[type[Step], str] = {kind: f"to {_ACTIONS[kind]}" for kind in _PAST}
+# What may have become of the file of a document that is to be deleted.
+_FATES = {GONE: "gone", IGNORED_NOW: "ignored now"}
 _SIGNS = {Add: ("+", "green"), Replace: ("~", "cyan"), Rename: (">", "blue"), Delete: ("-", "red")}
 
 
@@ -70,6 +71,8 @@ def show_planned(totals: "Totals") -> None:
 
 def _render_totals(totals: "Totals", words: Mapping[type[Step], str]) -> str:
     told = [f"{totals.done[kind]} {word}" for kind, word in words.items() if totals.done[kind]]
+    if totals.kept:
+        told.append(f"{totals.kept.total()} kept ({_render_reasons(totals.kept)})")
     if totals.unchanged:
         told.append(f"{totals.unchanged} unchanged")
     if totals.failed:
@@ -176,11 +179,9 @@ def kept_unasked(deletes: Sequence[Delete]) -> str:
 def _documents_of(deletes: Sequence[Delete]) -> str:
     documents, files = counted(len(deletes), "document"), "file is" if len(deletes) == 1 else "files are"
     reasons = {delete.reason for delete in deletes}
-    if reasons == {GONE}:
-        return f"{documents} whose {files} gone"
-    if reasons == {IGNORED_NOW}:
-        return f"{documents} whose {files} ignored now"
-    return f"{documents} without a file to be sent"
+    if reasons <= _FATES.keys():
+        return f"{documents} whose {files} {' or '.join(_FATES[reason] for reason in sorted(reasons))}"
+    return f"{documents} without a file of {'its' if len(deletes) == 1 else 'their'} own"
 
 
 def _them(deletes: Sequence[Delete]) -> str:
@@ -215,7 +216,7 @@ def folder_is_changing(folder: Path) -> str:
 def disks_are_away(mounts: Sequence[str], kept: int) -> str:
     return (
         f"Not mounted any more: {', '.join(map(one_line, mounts))}. Kept {counted(kept, 'document')} from there. "
-        "If they are to be deleted, add --allow-empty."
+        "If that is for good, add --allow-empty."
     )
 
 

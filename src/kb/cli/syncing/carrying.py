@@ -54,6 +54,8 @@ class Totals:
     done: Counter[type[Step]] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     """Why files were skipped."""
+    kept: Counter[str] = field(default_factory=Counter)
+    """Why documents were kept that have no file to be sent."""
     exits: set[Exit] = field(default_factory=set)
     failed: int = 0
     unchanged: int | None = None
@@ -68,6 +70,8 @@ class Totals:
             self.failed += 1
         elif isinstance(result.step, Skip):
             self.reasons[result.step.reason] += 1
+        elif isinstance(result.step, Keep):
+            self.kept[result.step.reason] += 1
         else:
             self.done[type(result.step)] += 1
 
