@@ -1,4 +1,5 @@
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,11 @@ from tests.engine_program import EngineProgram
 
 from kb.engine.embedding import fetch_bundled_model, open_embedder
 from kb.engine.ports import Embedder
+
+
+def pytest_configure() -> None:
+    # A shell has what it runs in the background ignore Ctrl-C, and the programs that the tests start would too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
