@@ -11,6 +11,7 @@ from kb.cli.calling import warn_once
 from kb.cli.main import app
 
 Kb = Callable[..., Result]
+Sync = Callable[..., Result]
 Pretend = Callable[[int, bytes], str]
 
 
@@ -74,3 +75,21 @@ def busy_engine() -> Iterator[str]:
 
     with scripted_engine(answer) as url:
         yield url
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An empty one, beside nothing."""
+    made = tmp_path / "folder"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def sync(kb: Kb, folder: Path, tmp_path: Path) -> Sync:
+    """Runs `kb sync` on the folder, with a cache of its own."""
+
+    def run(*arguments: str) -> Result:
+        return kb("sync", str(folder), *arguments, XDG_CACHE_HOME=str(tmp_path / "cache"))
+
+    return run

@@ -2,64 +2,19 @@ import json
 import os
 import time
 import unicodedata
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
-from tests.cli.conftest import Kb
+from tests.cli.conftest import Kb, Sync
+from tests.cli.synced_folder import documents_of, get, ids, write
 from tests.engine_program import EngineProgram
-from typer.testing import Result
 
 from kb.cli.syncing.looking import look_at
 from kb.cli.syncing.memory import Memory, place_of_memory
 
-Sync = Callable[..., Result]
-Json = dict[str, Any]  # Any: the engine's JSON
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "folder"
-    made.mkdir()
-    return made
-
-
-@pytest.fixture
-def sync(kb: Kb, folder: Path, tmp_path: Path) -> Sync:
-    """Runs `kb sync` on the folder, with a cache of its own."""
-
-    def run(*arguments: str) -> Result:
-        return kb("sync", str(folder), *arguments, XDG_CACHE_HOME=str(tmp_path / "cache"))
-
-    return run
-
-
-def write(folder: Path, files: Mapping[str, str]) -> None:
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-
-
-def get(engine: EngineProgram, path: str, **parameters: str | int) -> Json:
-    with httpx.Client(base_url=engine.url, trust_env=False) as http:
-        return dict(http.get(f"/api/v1/{path}", params=parameters).raise_for_status().json())
-
-
-def documents_of(engine: EngineProgram, folder: Path) -> dict[str, Json]:
-    """The documents of the folder by their paths in it."""
-    listed = get(engine, "documents", source_folder=str(folder), limit=1_000)["documents"]
-    return {document["source_path"].removeprefix(f"{folder}/"): document for document in listed}
-
 
 def count_jobs(engine: EngineProgram) -> int:
     return int(get(engine, "jobs", limit=1)["total"])
-
-
-def ids(documents: Mapping[str, Json]) -> dict[str, int]:
-    return {path: document["id"] for path, document in documents.items()}
 
 
 def test_c1_a_second_run_sends_nothing(sync: Sync, folder: Path, running_engine: EngineProgram) -> None:

@@ -69,13 +69,6 @@ class ThreeFiles:
         return {"id": place, "status": status, "document_id": 7, **progress}
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "folder"
-    made.mkdir()
-    return made
-
-
 def remembered(tmp_path: Path, folder: Path, url: str) -> dict[str, Any]:  # Any: JSON
     return dict(json.loads(place_of_memory(tmp_path / "kb", str(folder), url).read_bytes()))
 

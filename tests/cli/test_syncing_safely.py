@@ -4,15 +4,14 @@ import asyncio
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
-from tests.cli.conftest import Kb
+from tests.cli.conftest import Sync
+from tests.cli.synced_folder import documents_of, ids, write
 from tests.engine_program import EngineProgram
-from typer.testing import Result
 
 from kb.cli.folders import mounting
 from kb.cli.render.progress import Board
@@ -23,39 +22,8 @@ from kb.cli.syncing.memory import Memory
 from kb.cli.syncing.planning import Delete, FolderContent, Keep, KnownDocument, Plan, Step
 from kb.client import EngineClient
 
-Sync = Callable[..., Result]
 # No engine in the tests has as many.
 UNKNOWN_ID = 10**9
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "folder"
-    made.mkdir()
-    return made
-
-
-@pytest.fixture
-def sync(kb: Kb, folder: Path, tmp_path: Path) -> Sync:
-    """Runs `kb sync` on the folder, with a cache of its own."""
-
-    def run(*arguments: str) -> Result:
-        return kb("sync", str(folder), *arguments, XDG_CACHE_HOME=str(tmp_path / "cache"))
-
-    return run
-
-
-def write(folder: Path, files: Mapping[str, str]) -> None:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-
-
-def ids_in(engine: EngineProgram, folder: Path) -> dict[str, int]:
-    """The number of each document of the folder, by its path in it."""
-    with httpx.Client(base_url=engine.url, trust_env=False) as http:
-        answer = http.get("/api/v1/documents", params={"source_folder": str(folder)}).raise_for_status().json()
-    return {document["source_path"].removeprefix(f"{folder}/"): document["id"] for document in answer["documents"]}
 
 
 def on_listing(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[], object]) -> None:
@@ -82,7 +50,7 @@ def test_c5_a_disk_below_the_folder_that_is_not_mounted_keeps_its_documents(
     write(folder, {"a.txt": "at home", "usb/b.txt": "on a stick", "usb/deep/c.txt": "deep on a stick"})
     pretend_mounted(monkeypatch, tmp_path / "mounts", usb)
     sync()
-    before = ids_in(running_engine, folder)
+    before = ids(documents_of(running_engine, folder))
 
     pretend_mounted(monkeypatch, tmp_path / "mounts")
     shutil.rmtree(usb)
@@ -99,7 +67,7 @@ def test_c5_a_disk_below_the_folder_that_is_not_mounted_keeps_its_documents(
             f"Not mounted any more: {usb}. Kept 2 documents from there. If that is for good, add --allow-empty."
         )
     assert {json.loads(line)["reason"] for line in again.stdout.splitlines()} == {"its disk is not mounted"}
-    assert ids_in(running_engine, folder) == before
+    assert ids(documents_of(running_engine, folder)) == before
     assert sync("--yes", "--allow-empty").stdout == "- usb/b.txt\n- usb/deep/c.txt\n"
 
 
@@ -120,7 +88,7 @@ def test_a_file_that_is_moved_while_the_folder_is_looked_at_keeps_its_document(
 ) -> None:
     write(folder, {"early/a.txt": "early bird", "late/b.txt": "latecomer"})
     sync()
-    before = ids_in(running_engine, folder)
+    before = ids(documents_of(running_engine, folder))
 
     def move() -> None:
         if (folder / "late/b.txt").exists():
@@ -130,7 +98,10 @@ def test_a_file_that_is_moved_while_the_folder_is_looked_at_keeps_its_document(
     result = sync("--yes")
 
     assert (result.exit_code, result.stdout) == (0, "> late/b.txt -> early/b.txt\n")
-    assert ids_in(running_engine, folder) == {"early/a.txt": before["early/a.txt"], "early/b.txt": before["late/b.txt"]}
+    assert ids(documents_of(running_engine, folder)) == {
+        "early/a.txt": before["early/a.txt"],
+        "early/b.txt": before["late/b.txt"],
+    }
 
 
 def test_c3_of_a_folder_that_never_rests_nothing_is_deleted(
@@ -147,7 +118,7 @@ def test_c3_of_a_folder_that_never_rests_nothing_is_deleted(
     assert (result.exit_code, result.stdout) == (4, "")
     assert f"{folder} is changing: each look finds other files. Nothing is deleted until it rests" in result.stderr
     assert ": b.txt: the folder is changing" in result.stderr
-    assert ids_in(running_engine, folder).keys() == {"a.txt", "b.txt"}
+    assert ids(documents_of(running_engine, folder)).keys() == {"a.txt", "b.txt"}
 
 
 def test_c3_a_folder_that_is_exchanged_between_two_looks_is_not_believed(
@@ -170,7 +141,7 @@ def test_c3_a_folder_that_is_exchanged_between_two_looks_is_not_believed(
 
     assert result.exit_code == 1
     assert result.stderr.startswith(f"{folder} is another folder than before. Nothing was changed")
-    assert ids_in(running_engine, folder).keys() == {"a.txt", "b.txt"}
+    assert ids(documents_of(running_engine, folder)).keys() == {"a.txt", "b.txt"}
 
 
 def delete_after(url: str, folder: Path, path: str, act: Callable[[], object], memory: Path) -> list[Step]:
@@ -230,7 +201,7 @@ def test_c5_what_is_ignored_now_is_deleted_only_if_that_is_wanted(
 ) -> None:
     write(folder, {"a.txt": "in sight", "secret.txt": "hush", "out/deep/b.txt": "built"})
     sync()
-    before = ids_in(running_engine, folder)
+    before = ids(documents_of(running_engine, folder))
 
     write(folder, {".kbignore": "secret.txt\nout/\n"})
     kept, listed = sync("--yes", "--verbose"), sync("--json")
@@ -247,9 +218,9 @@ def test_c5_what_is_ignored_now_is_deleted_only_if_that_is_wanted(
     }
     assert refused.exit_code == 4
     assert "Kept 2 documents whose files are ignored now. Add --yes to delete them." in refused.stderr
-    assert ids_in(running_engine, folder) == before
+    assert ids(documents_of(running_engine, folder)) == before
     assert {*sync("--delete-ignored", "--yes").stdout.splitlines()} == {"- secret.txt", "- out/deep/b.txt"}
-    assert ids_in(running_engine, folder).keys() == {"a.txt"}
+    assert ids(documents_of(running_engine, folder)).keys() == {"a.txt"}
 
 
 def test_c2_a_dry_run_says_of_each_line_that_it_is_planned(sync: Sync, folder: Path) -> None:
@@ -311,4 +282,4 @@ def test_what_cannot_be_read_is_not_deleted(
 
     assert (result.exit_code, result.stdout) == (0, "- gone.txt\n")
     assert "Skipped locked.txt: cannot be read: Input/output error" in result.stderr
-    assert ids_in(running_engine, folder).keys() == {"closed/a.txt", "locked.txt", "b.txt"}
+    assert ids(documents_of(running_engine, folder)).keys() == {"closed/a.txt", "locked.txt", "b.txt"}

@@ -8,11 +8,11 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
-import httpx
 import pytest
+from tests.cli.synced_folder import documents_of, write
 from tests.cli.terminal import OnTerminal
 from tests.engine_program import EngineProgram, kb_command, own_environment
 
@@ -33,21 +33,7 @@ def own_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 def names_in(engine: EngineProgram, folder: Path) -> dict[str, str]:
     """The hash of each document of the folder."""
-    with httpx.Client(base_url=engine.url, trust_env=False) as http:
-        answer = http.get("/api/v1/documents", params={"source_folder": str(folder)}).raise_for_status().json()
-    return {document["filename"]: document["content_hash"] for document in answer["documents"]}
-
-
-def write(folder: Path, files: Mapping[str, str]) -> None:
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "folder"
-    made.mkdir()
-    return made
+    return {document["filename"]: document["content_hash"] for document in documents_of(engine, folder).values()}
 
 
 def follow(engine: EngineProgram, folder: Path) -> Follower:
