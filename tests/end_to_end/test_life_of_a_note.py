@@ -62,16 +62,16 @@ def test_a_note_is_found_by_a_synonym_rewritten_found_by_its_end_and_deleted_for
     assert find(http, "doctor visit")[0]["document_id"] == note
 
     sentences = [f"Paragraph {n} tells how the harbour crane number {n} was serviced in spring." for n in range(155)]
-    sentences.append("The last cormorant left the breakwater before midnight.")
+    sentences.append("The last whimbrel left the breakwater before midnight.")
     long_text = " ".join(sentences)
     assert len(long_text.split()) > 2000
     rewritten = http.patch(f"/notes/{note}", json={"text": long_text}).raise_for_status().json()
     assert rewritten["chunk_count"] > 5
     assert rewritten["updated_at"] is not None
 
-    found = find(http, "when did the last cormorant leave?")[0]
+    found = find(http, "when did the last whimbrel leave?")[0]
     assert found["document_id"] == note
-    assert "cormorant" in found["text"]
+    assert "whimbrel" in found["text"]
     assert all(hit["document_id"] != note for hit in find(http, "physician", mode="fts"))
 
     deleted = http.delete(f"/documents/{note}").raise_for_status().json()
@@ -81,9 +81,9 @@ def test_a_note_is_found_by_a_synonym_rewritten_found_by_its_end_and_deleted_for
         "title": rewritten["title"],
         "chunks_removed": rewritten["chunk_count"],
     }
-    assert all(hit["document_id"] != note for hit in find(http, "cormorant breakwater"))
+    assert all(hit["document_id"] != note for hit in find(http, "whimbrel breakwater"))
     assert http.get(f"/documents/{note}").status_code == 404
-    assert b"cormorant" not in bytes_below(running_engine.data_dir / "originals")
+    assert b"whimbrel" not in bytes_below(running_engine.data_dir / "originals")
 
 
 def test_an_uploaded_file_is_stored_found_downloaded_and_removed(
