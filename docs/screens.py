@@ -1,7 +1,8 @@
 """The pictures of the terminal in the docs: what the real program writes there, drawn as SVG.
 
 `make screens` starts an engine on a folder of its own, adds a few documents and runs each command below on a
-terminal. Nothing in a picture is made up, so it changes whenever the program does.
+terminal. Nothing in a picture is made up but where the data lies, which is a scratch folder; so it changes whenever
+the program does.
 """
 
 import contextlib
@@ -21,6 +22,7 @@ from tests.pdf_files import make_text_pdf
 
 SCREENS = Path(__file__).parent / "screens"
 COLUMNS = 100
+DATA_DIR = "/home/ada/.local/share/kb"
 # As rich draws it, but with the reader's own fonts: a picture in the docs loads nothing from elsewhere.
 DRAWING = """\
 <svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
@@ -135,7 +137,8 @@ def main() -> None:
                 if name == "sync":
                     change_sample(folder / "papers")
                 told = command.format(note=note)
-                (SCREENS / f"{name}.svg").write_text(draw(name, told, capture(told, environment)), encoding="utf-8")
+                written = capture(told, environment).replace(str(engine.data_dir), DATA_DIR)
+                (SCREENS / f"{name}.svg").write_text(draw(name, told, written), encoding="utf-8")
         finally:
             engine.stop()
 
