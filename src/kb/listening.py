@@ -6,6 +6,7 @@ always, key or no key.
 """
 
 import errno
+import hashlib
 import hmac
 import re
 import socket
@@ -39,10 +40,11 @@ class CannotStart(Exception):
 
 @dataclass(frozen=True)
 class Access:
-    """Who may call, and under which names. Empty keys mean that none is needed."""
+    """Who may call, and under which names. No writing key means that none is needed."""
 
-    api_key: str
-    api_key_readonly: str
+    writing_keys: tuple[str, ...]
+    """The present one, and those before it that are still taken."""
+    reading_keys: tuple[str, ...]
     hosts: tuple[str, ...]
     origins: tuple[str, ...]
 
@@ -75,9 +77,32 @@ def bearer_key(authorization: Sequence[str]) -> str:
     return key if scheme.lower() == "bearer" else ""
 
 
-def is_same_key(given: str, secret: str) -> bool:
-    """Takes equally long wherever the two differ; `given` is a header as the framework shows it: Latin-1."""
-    return hmac.compare_digest(given.encode("latin-1"), secret.encode())
+@dataclass(frozen=True)
+class KnownKey:
+    can_write: bool
+    number: int
+    """1 for the present key, more for one that is still taken."""
+
+
+class KeyRing:
+    """The keys that open a program. Kept as digests: these are equally long, and are compared in equal time."""
+
+    def __init__(self, access: Access) -> None:
+        self.is_open = not access.writing_keys
+        writing, reading = access.writing_keys, () if self.is_open else access.reading_keys
+        keys = {KnownKey(can_write=True, number=number): key for number, key in enumerate(writing, 1)}
+        keys |= {KnownKey(can_write=False, number=number): key for number, key in enumerate(reading, 1)}
+        self._digests = {known: _digest(key.encode()) for known, key in keys.items()}
+
+    def recognise(self, given: str) -> KnownKey | None:
+        """`given` is from a header as the framework shows it: Latin-1. Takes equally long whichever key it is."""
+        digest = _digest(given.encode("latin-1"))
+        matching = [known for known, one in self._digests.items() if hmac.compare_digest(digest, one)]
+        return matching[0] if matching else None
+
+
+def _digest(key: bytes) -> bytes:
+    return hashlib.sha256(key).digest()
 
 
 def listen(

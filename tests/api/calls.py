@@ -13,7 +13,7 @@ AddDocument: TypeAlias = Callable[..., Json]
 
 MAX_FILE_BYTES = 2 * 1024 * 1024
 OPEN = Access(
-    api_key="", api_key_readonly="", hosts=("testserver",), origins=("testserver",), max_file_bytes=MAX_FILE_BYTES
+    writing_keys=(), reading_keys=(), hosts=("testserver",), origins=("testserver",), max_file_bytes=MAX_FILE_BYTES
 )
 V1 = "/api/v1"
 EVERY_OPERATION = [

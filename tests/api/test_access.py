@@ -13,8 +13,8 @@ from kb.engine.api.guard import Access
 KEY, READING_KEY = "sesame-\u00e9", "just-looking"
 GUARDED = replace(
     OPEN,
-    api_key=KEY,
-    api_key_readonly=READING_KEY,
+    writing_keys=(KEY,),
+    reading_keys=(READING_KEY,),
     hosts=("testserver", "[::1]", "kb.example"),
     origins=("localhost", "[::1]", "https://notes.example"),
 )
@@ -161,7 +161,7 @@ def test_e1_a_known_origin_may_call(guarded: TestClient, origin: str) -> None:
 def test_e1_a_foreign_origin_is_refused_even_by_an_open_engine(
     open_api: Callable[[Access], TestClient], origin: str
 ) -> None:
-    api = open_api(replace(GUARDED, api_key="", api_key_readonly=""))
+    api = open_api(replace(GUARDED, writing_keys=(), reading_keys=()))
 
     for method, path in (
         ("GET", f"{V1}/status"),

@@ -14,7 +14,7 @@ KEY, READING_KEY = "the full key", "the reading key"
 
 @pytest.fixture
 def api(open_api: Callable[[Access], TestClient]) -> TestClient:
-    api = open_api(replace(OPEN, api_key=KEY, api_key_readonly=READING_KEY))
+    api = open_api(replace(OPEN, writing_keys=(KEY,), reading_keys=(READING_KEY,)))
     api.headers["Authorization"] = f"Bearer {KEY}"
     return api
 

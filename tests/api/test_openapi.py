@@ -30,7 +30,7 @@ schema.config.checks.positive_data_acceptance.expected_statuses = ["2xx", "404",
 def app(embedder: Embedder) -> Iterator[ASGIApp]:
     """An engine with a note, a file and jobs in every state, so that ids name something."""
     with open_engine_with(embedder) as engine:
-        app = create_app(engine, replace(OPEN, api_key=KEY, hosts=HOSTS))
+        app = create_app(engine, replace(OPEN, writing_keys=(KEY,), hosts=HOSTS))
         api = TestClient(app, headers={"Authorization": f"Bearer {KEY}"})
         for number in range(5):
             api.post(f"{V1}/jobs", json={"type": "note", "text": f"Note {number}.", "tags": ["a"]})

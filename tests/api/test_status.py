@@ -64,7 +64,7 @@ def test_e20_status_tells_what_is_there(api: TestClient, add_note: AddDocument, 
 
 
 def test_e20_status_tells_what_the_caller_s_key_allows(open_api: Callable[[Access], TestClient]) -> None:
-    api = open_api(replace(OPEN, api_key="full", api_key_readonly="reading"))
+    api = open_api(replace(OPEN, writing_keys=("full",), reading_keys=("reading",)))
 
     for key, access in (("full", "write"), ("reading", "read")):
         assert api.get(f"{V1}/status", headers={"Authorization": f"Bearer {key}"}).json()["access"] == access
@@ -74,7 +74,7 @@ def test_e20_status_tells_what_the_caller_s_key_allows(open_api: Callable[[Acces
 def test_e20_an_engine_without_a_key_lets_everyone_write(
     open_api: Callable[[Access], TestClient], authorization: str
 ) -> None:
-    api = open_api(replace(OPEN, api_key_readonly="reading"))
+    api = open_api(replace(OPEN, reading_keys=("reading",)))
 
     assert api.get(f"{V1}/status", headers={"Authorization": authorization}).json()["access"] == "write"
 

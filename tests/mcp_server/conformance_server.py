@@ -247,7 +247,7 @@ async def serve() -> None:
     exchange = Exchange(server)
     http = HttpEndpoint(server, exchange, announcements)
     routes = [Route(PATH, http), WebSocketRoute(PATH, WebSocketEndpoint(exchange, announcements).serve)]
-    app = Guard(Router(routes), Access(api_key="", api_key_readonly="", hosts=LOOPBACK_NAMES, origins=LOOPBACK_NAMES))
+    app = Guard(Router(routes), Access(writing_keys=(), reading_keys=(), hosts=LOOPBACK_NAMES, origins=LOOPBACK_NAMES))
     config = uvicorn.Config(app, log_level="warning", lifespan="off", timeout_graceful_shutdown=1)
     with listen("127.0.0.1", 0, "KB_MCP_PORT") as listener:
         async with http.running():

@@ -12,7 +12,7 @@ from kb.mcp.tools import Call, Caller, Effect, Tool
 
 pytestmark = pytest.mark.anyio
 WRITER = Caller("writer", can_write=True)
-OPEN_TO_ALL = Access("", "", ("localhost",), ())
+OPEN_TO_ALL = Access((), (), ("localhost",), ())
 
 
 def options(engine_url: str) -> McpOptions:

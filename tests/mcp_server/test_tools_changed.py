@@ -68,7 +68,7 @@ def engine(model_folder: object, tmp_path_factory: pytest.TempPathFactory) -> It
 @pytest.fixture(scope="module")
 def url(engine: Keyring) -> Iterator[str]:
     """Of an MCP server that looks at the engine more often than people would want."""
-    access = Access("", "", LOOPBACK_NAMES, LOOPBACK_NAMES)
+    access = Access((), (), LOOPBACK_NAMES, LOOPBACK_NAMES)
     toolsets = ("kb", "knowledge")
     with listen("127.0.0.1", 0, "KB_MCP_PORT") as listener:
         options = McpOptions(

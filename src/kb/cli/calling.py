@@ -24,7 +24,7 @@ from kb.cli.render.problems import (
 )
 from kb.cli.render.terminal import complain
 from kb.client import EngineClient, EngineTooOld, NotAnEngine
-from kb.settings import ClientSettings, SettingsError, load_client_settings, warnings
+from kb.settings import ClientSettings, SettingsError, load_client_settings, present_key, warnings
 
 Answer = TypeVar("Answer")
 
@@ -74,7 +74,7 @@ def warn_once() -> None:
 
 
 async def _call(settings: ClientSettings, work: Callable[[EngineClient], Awaitable[Answer]]) -> Answer:
-    async with EngineClient(settings.engine_url, settings.api_key.get_secret_value()) as engine:
+    async with EngineClient(settings.engine_url, present_key(settings.api_key)) as engine:
         await engine.require_supported_engine()
         return await work(engine)
 

@@ -15,6 +15,7 @@ class Caller:
     request_id: str | None = None
     job_id: JobId | None = None
     """The job that does it, where it is done later."""
+    can_write: bool = True
 
 
 NO_KEY = "none"

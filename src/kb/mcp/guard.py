@@ -8,7 +8,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kb.listening import SECURITY_HEADERS, Access, AllowedNames, bearer_key, is_from_another_site, is_same_key
+from kb.listening import SECURITY_HEADERS, Access, AllowedNames, KeyRing, bearer_key, is_from_another_site
 from kb.mcp.http import refuse
 from kb.mcp.tools import Caller
 from kb.version import VERSION
@@ -22,7 +22,7 @@ KEY_PROTOCOL = "bearer."
 class Guard:
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
-        self._access = access
+        self._keys = KeyRing(access)
         self._names = AllowedNames(access)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -56,7 +56,7 @@ class Guard:
             return refuse(403, "origin_not_allowed", told)
         if is_from_another_site(origins, headers.get("sec-fetch-site")):
             return refuse(403, "origin_not_allowed", "Pages of other sites may not call this server.")
-        if not self._access.api_key:
+        if self._keys.is_open:
             return Caller("anyone", can_write=True)
         if connection.scope["path"] == HEALTH_PATH:
             return Caller("nobody", can_write=False)
@@ -68,10 +68,9 @@ class Guard:
             told = "Send the server's key: Authorization: Bearer <KB_MCP_API_KEY>."
             return refuse(401, "unauthorized", told, headers=challenge)
         for key in presented:
-            if is_same_key(key, self._access.api_key):
-                return Caller("writer", can_write=True)
-            if self._access.api_key_readonly and is_same_key(key, self._access.api_key_readonly):
-                return Caller("reader", can_write=False)
+            known = self._keys.recognise(key)
+            if known is not None:
+                return Caller("writer" if known.can_write else "reader", known.can_write)
         challenge = {"WWW-Authenticate": 'Bearer realm="kb", error="invalid_token"'}
         return refuse(401, "unauthorized", "This key is not the server's KB_MCP_API_KEY.", headers=challenge)
 

@@ -12,6 +12,7 @@ This package is the only reader of the environment. The reference page is made f
     reading     the settings of one program, made of them
     explaining  what each option is now, and who says so
     folders     where things are kept by default
+    keys        those that stand in a secret
     editor      the user's own, which other programs use too
 """
 
@@ -20,6 +21,7 @@ from collections.abc import Mapping
 
 from kb.settings.editor import editor_command
 from kb.settings.folders import cache_dir, config_dir, config_home, default_data_dir, model_folder
+from kb.settings.keys import every_key, present_key
 from kb.settings.programs import (
     LOOPBACK_NAMES,
     ClientSettings,
@@ -46,11 +48,13 @@ __all__ = [
     "default_data_dir",
     "describe_options",
     "editor_command",
+    "every_key",
     "is_loopback",
     "load_client_settings",
     "load_engine_settings",
     "load_mcp_settings",
     "model_folder",
+    "present_key",
     "read_settings",
     "warnings",
 ]

@@ -60,16 +60,17 @@ def _check_url(url: str) -> str:
 
 
 def _check_key(key: SecretStr) -> SecretStr:
-    # It travels in an HTTP header, which carries nothing else unharmed.
-    if not re.fullmatch(r"[!-~]*", key.get_secret_value()):
-        raise ValueError("not a key")
+    for line in key.get_secret_value().splitlines():
+        # It travels in an HTTP header, which carries nothing else unharmed.
+        if not re.fullmatch(r"[!-~]*", line.strip()):
+            raise ValueError("not a key")
     return key
 
 
 Key = Annotated[
     SecretStr,
     AfterValidator(_check_key),
-    Option("letters, digits and punctuation, without spaces", default="empty: no key"),
+    Option("letters, digits and punctuation, without spaces; several on a line each", default="empty: no key"),
 ]
 Host = Annotated[str, AfterValidator(_check_host), Option("a host name or an IP address, without a port")]
 _COLLECTION_NAME = r"[^,:\s][^,:]{0,99}"

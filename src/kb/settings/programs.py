@@ -6,6 +6,7 @@ from typing import ClassVar, Self
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from kb.settings.folders import default_file_roots
+from kb.settings.keys import every_key
 from kb.settings.options import (
     Collections,
     DataFolder,
@@ -28,7 +29,8 @@ LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 _API_KEY_MEANING = (
     "The key that the engine demands of every request and that its clients send. Without it the engine is "
-    "open to every program on the machine."
+    "open to every program on the machine. Of several keys, on a line each, the engine takes any and its clients send "
+    "the first."
 )
 _INSECURE_MEANING = (
     "Lets a program listen without a key on an address that other machines can reach. Otherwise it refuses to start."
@@ -104,7 +106,8 @@ class McpSettings(ProgramSettings):
     mcp_api_key: Key = Field(
         SecretStr(""),
         description="The key that agents must present. It has nothing to do with `KB_API_KEY`, which agents never "
-        "see. Without it the server is open to every program on the machine.",
+        "see. Without it the server is open to every program on the machine. Of several keys, on a line each, it takes "
+        "any.",
     )
     mcp_api_key_readonly: Key = Field(
         SecretStr(""), description="A second key for agents, which can only read. It needs `KB_MCP_API_KEY`."
@@ -180,7 +183,7 @@ def _check_keys(variable: str, writing: SecretStr, reading: SecretStr) -> None:
         return
     if not writing.get_secret_value():
         raise ValueError(f"{variable}_READONLY needs {variable}: without it anyone can write. Set both.")
-    if reading == writing:
+    if set(every_key(reading)) & set(every_key(writing)):
         raise ValueError(f"{variable}_READONLY and {variable} are the same. Give each its own value.")
 
 

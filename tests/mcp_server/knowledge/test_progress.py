@@ -233,7 +233,7 @@ async def test_no_tool_takes_its_time_for_a_client_that_cannot_listen(of: CallOf
     engine = WatchedEngine(EngineClient("http://localhost"), "http://localhost")
     server = build_server(KB_TOOLS, engine, call_tool, announcements.listen)
     endpoint = HttpEndpoint(server, Exchange(server), announcements)
-    app = Guard(Router([Route("/mcp", endpoint)]), Access("", "", ("localhost",), ()))
+    app = Guard(Router([Route("/mcp", endpoint)]), Access((), (), ("localhost",), ()))
     headers = {"Accept": accept}
     async with (
         endpoint.running(),

@@ -69,7 +69,7 @@ def _describe_server(name: str, url: str | None, *, readonly: bool) -> "tuple[Mc
     from kb.cli.probing import mcp_server_url
     from kb.cli.render import connecting as words
     from kb.cli.render.terminal import complain
-    from kb.settings import SettingsError, load_mcp_settings
+    from kb.settings import SettingsError, load_mcp_settings, present_key
 
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,63}", name):
         complain(words.BAD_NAME)
@@ -83,7 +83,7 @@ def _describe_server(name: str, url: str | None, *, readonly: bool) -> "tuple[Mc
         complain(str(error))
         raise typer.Exit(Exit.FAILED) from None
     variable = "KB_MCP_API_KEY_READONLY" if readonly else "KB_MCP_API_KEY"
-    key = (settings.mcp_api_key_readonly if readonly else settings.mcp_api_key).get_secret_value()
+    key = present_key(settings.mcp_api_key_readonly if readonly else settings.mcp_api_key)
     if readonly and not key:
         complain(words.NO_READONLY_KEY)
         raise typer.Exit(Exit.FAILED)

@@ -133,13 +133,14 @@ def _serve_engine(
 ) -> None:
     from kb.engine.api.guard import Access
     from kb.engine.processes.engine_process import serve_engine
+    from kb.settings import every_key
 
     # As Ctrl-C does, so that a stopped container finishes what is under way too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     log_to_stderr("engine", settings.log_format)
     access = Access(
-        api_key=settings.api_key.get_secret_value(),
-        api_key_readonly=settings.api_key_readonly.get_secret_value(),
+        writing_keys=every_key(settings.api_key),
+        reading_keys=every_key(settings.api_key_readonly),
         hosts=(*settings.accepted_hosts, *filter(None, [also_called])),
         origins=settings.accepted_origins,
         max_file_bytes=settings.max_file_bytes,
@@ -195,16 +196,17 @@ def _engine_options(settings: "EngineSettings") -> "EngineOptions":
 def _mcp_options(settings: "McpSettings", engine_url: str) -> "McpOptions":
     from kb.listening import Access
     from kb.mcp.app import McpOptions
+    from kb.settings import every_key, present_key
 
     access = Access(
-        api_key=settings.mcp_api_key.get_secret_value(),
-        api_key_readonly=settings.mcp_api_key_readonly.get_secret_value(),
+        writing_keys=every_key(settings.mcp_api_key),
+        reading_keys=every_key(settings.mcp_api_key_readonly),
         hosts=settings.accepted_hosts,
         origins=settings.accepted_origins,
     )
     return McpOptions(
         engine_url=engine_url,
-        engine_key=settings.api_key.get_secret_value(),
+        engine_key=present_key(settings.api_key),
         toolsets=settings.mcp_toolsets,
         collections=settings.mcp_collections,
         upload_ttl_seconds=settings.mcp_upload_ttl_seconds,

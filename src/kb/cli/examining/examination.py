@@ -27,6 +27,7 @@ from kb.settings import (
     load_client_settings,
     load_engine_settings,
     model_folder,
+    present_key,
 )
 from kb.settings.explaining import explain_settings
 
@@ -69,7 +70,7 @@ class Doctor:
     async def _examine_engine(self, settings: ClientSettings) -> Exit:
         url = settings.engine_url
         try:
-            key = settings.api_key.get_secret_value()
+            key = present_key(settings.api_key)
             async with EngineClient(url, key, timeout=ANSWER_WITHIN_SECONDS) as engine:
                 await engine.require_supported_engine()
                 await self._ask(engine, url)

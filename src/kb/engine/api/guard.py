@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kb import listening
 from kb.engine.api.errors import file_too_large, problem
 from kb.engine.caller import NO_KEY, Caller, acting_for
-from kb.listening import SECURITY_HEADERS, AllowedNames, bearer_key, is_from_another_site, is_same_key
+from kb.listening import SECURITY_HEADERS, AllowedNames, KeyRing, KnownKey, bearer_key, is_from_another_site
 from kb.logs import log_context
 from kb.version import VERSION
 
@@ -29,7 +29,7 @@ MAX_JSON_BYTES = 16 * 1024 * 1024
 # What the form around an uploaded file may add to it.
 MAX_FORM_BYTES = 2 * 1024 * 1024
 
-READING_KEY_NAME = "KB_API_KEY_READONLY"
+WRITING_KEY_NAME, READING_KEY_NAME = "KB_API_KEY", "KB_API_KEY_READONLY"
 
 LENGTH = re.compile(r"[0-9]{1,18}")
 USABLE_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -58,6 +58,7 @@ class Guard:
         self._app = app
         self._access = access
         self._names = AllowedNames(access)
+        self._keys = KeyRing(access)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -84,8 +85,7 @@ class Guard:
             answer = problem(refusal.code, refusal.detail, headers=challenge, details=refusal.details)
             await answer(scope, receive, send_with_headers)
             return
-        request_id = scope["kb.request_id"]
-        with acting_for(Caller(self._name_of_key(headers), request_id)), log_context(request_id=request_id):
+        with acting_for(self._caller(scope, headers)), log_context(request_id=scope["kb.request_id"]):
             await self._app(scope, self._limited(scope, headers, receive), send_with_headers)
 
     def _find_refusal(self, scope: Scope, headers: Headers) -> Refusal | None:
@@ -97,7 +97,7 @@ class Guard:
             return Refusal("forbidden", "This Origin is not allowed. Add it to KB_ALLOWED_ORIGINS if it is yours.")
         if is_api and is_from_another_site(origins, headers.get("sec-fetch-site")):
             return Refusal("forbidden", "Pages of other sites may not call the engine.")
-        if is_api and self._access.api_key:
+        if is_api and not self._keys.is_open:
             refusal = self._check_key(scope, headers)
             if refusal is not None:
                 return refusal
@@ -107,21 +107,20 @@ class Guard:
         key = bearer_key(headers.getlist("authorization"))
         if not key:
             return Refusal("unauthorized", "Send the engine's key: Authorization: Bearer <KB_API_KEY>.")
-        if is_same_key(key, self._access.api_key):
-            return None
-        if not self._access.api_key_readonly or not is_same_key(key, self._access.api_key_readonly):
+        known = self._keys.recognise(key)
+        if known is None:
             return Refusal("unauthorized", "This key is not the engine's KB_API_KEY.")
-        if scope["method"] in READING_METHODS or scope["path"] in READING_POSTS:
+        if known.can_write or scope["method"] in READING_METHODS or scope["path"] in READING_POSTS:
             return None
         # Told to programs too: the other refusals have the same code, and are mended elsewhere.
         return Refusal("forbidden", "This key can only read.", {"access": "read"})
 
-    def _name_of_key(self, headers: Headers) -> str:
+    def _caller(self, scope: Scope, headers: Headers) -> Caller:
         """Of a request that was let in."""
-        if not self._access.api_key:
-            return NO_KEY
-        is_full = is_same_key(bearer_key(headers.getlist("authorization")), self._access.api_key)
-        return "KB_API_KEY" if is_full else READING_KEY_NAME
+        known = self._keys.recognise(bearer_key(headers.getlist("authorization")))
+        if known is None:
+            return Caller(NO_KEY, scope["kb.request_id"])
+        return Caller(_name_of(known), scope["kb.request_id"], can_write=known.can_write)
 
     def _check_size(self, scope: Scope, headers: Headers) -> Refusal | None:
         length = headers.get("content-length", "0")
@@ -153,6 +152,12 @@ class Guard:
             return message
 
         return receive_limited
+
+
+def _name_of(key: KnownKey) -> str:
+    """A key that is on its way out is told apart, so that the audit shows who still uses it."""
+    name = WRITING_KEY_NAME if key.can_write else READING_KEY_NAME
+    return name if key.number == 1 else f"{name} #{key.number}"
 
 
 def _choose_request_id(given: str | None) -> str:

@@ -6,7 +6,6 @@ from typing import Any
 from fastapi import APIRouter
 
 from kb.engine.api.answers import StatusAnswer
-from kb.engine.api.guard import READING_KEY_NAME
 from kb.engine.api.parameters import EngineDep
 from kb.engine.caller import current_caller
 from kb.engine.errors import Unavailable
@@ -29,7 +28,7 @@ def get_status(engine: EngineDep) -> StatusAnswer:
     return StatusAnswer(
         version=VERSION,
         schema_version=statistics.schema_version,
-        access="read" if current_caller().key_name == READING_KEY_NAME else "write",
+        access="write" if current_caller().can_write else "read",
         model={
             "name": model.name,
             "dimension": model.dimension,
