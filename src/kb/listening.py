@@ -13,16 +13,9 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import uvicorn
 
 BACKLOG = 2048
 LOOK_EVERY_SECONDS = 0.1
-# Longer than any client keeps a connection that it does not use (httpx: 5 seconds, browsers: a minute). Closed by us
-# in the moment in which the client sends its next request, it would look as if the server were gone.
-KEEP_ALIVE_SECONDS = 75
 
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -148,25 +141,6 @@ def _listen(host: str, port: int) -> socket.socket:
 def url_of(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def configure_server(app: Any, *, shutdown_within_seconds: int, **own: Any) -> "uvicorn.Config":
-    """How uvicorn serves an ASGI application of ours; its log is our own."""
-    import uvicorn
-
-    return uvicorn.Config(
-        app,
-        # Unlike httptools it bounds the size of headers, and answers clients that offer to speak HTTP/2.
-        http="h11",
-        log_config=None,
-        access_log=False,
-        log_level="warning",
-        server_header=False,
-        lifespan="off",
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=shutdown_within_seconds,
-        **own,
-    )
 
 
 def _without_port(host: str) -> str:

@@ -15,12 +15,14 @@ from tests.folders import open_folder
 
 from kb.engine.api.app import create_app, create_routes
 from kb.engine.api.guard import Access, Guard
+from kb.engine.api.unread import render_unread
 from kb.engine.originals import Originals
 from kb.engine.ports import Embedder
 from kb.engine.reserve import Reserve
 from kb.engine.storage import open_store
 from kb.engine.wiring import Engine, EngineOptions
-from kb.listening import configure_server, listen, url_of
+from kb.listening import listen, url_of
+from kb.serving import Limits, configure_server
 
 
 @contextmanager
@@ -46,7 +48,8 @@ def serving(engine: Engine) -> Iterator[tuple[httpx.Client, uvicorn.Server]]:
         app = create_app(
             replace(engine, is_stopping=lambda: server.should_exit), replace(OPEN, hosts=(listener.getsockname()[0],))
         )
-        server = uvicorn.Server(configure_server(app, shutdown_within_seconds=60))
+        config = configure_server(app, render=render_unread, limits=Limits(), shutdown_within_seconds=60)
+        server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         limits = httpx.Limits(max_connections=None)

@@ -1,5 +1,6 @@
 """SPEC E3: the OpenAPI description is exact. Whatever it allows is accepted, and every answer is one it names."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -7,18 +8,32 @@ from typing import Any
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
-from schemathesis.specs.openapi.checks import negative_data_rejection
+from schemathesis import checks
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_schema_conformance,
+    status_code_conformance,
+)
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 from tests.api.calls import OPEN, V1
 from tests.api.conftest import open_engine_with
 from tests.contract.samples import work_off as work_off_jobs
+from tests.faults.amounts import amount
 
 from kb.engine.api.app import create_app, create_routes
 from kb.engine.ports import Embedder
 
-KEY = "sesame"
+KEY, READING_KEY = "sesame", "only-look"
 HOSTS = ("testserver", "localhost")
+# What can be asked of an answer to a caller who is let in nowhere, or not everywhere.
+CHECKS_OF_A_REFUSAL = [
+    checks.not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+]
 
 schemathesis.serializer.alias("application/x-tar", "application/octet-stream")
 schema = schemathesis.openapi.from_asgi("/api/openapi.json", create_routes())
@@ -27,11 +42,24 @@ schema.config.checks.positive_data_acceptance.expected_statuses = ["2xx", "404",
 
 
 @pytest.fixture(scope="module")
+def called(request: pytest.FixtureRequest) -> Iterator[Counter[str]]:
+    """How many requests of which kind; told at the end."""
+    counter = Counter[str]()
+    yield counter
+    capture = request.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        operations = sum(" /" in kind for kind in counter)
+        told = ", ".join(f"{count} {kind}" for kind, count in sorted(counter.items()) if " /" not in kind)
+        print(f"\n  OpenAPI: {operations} operations; {told}", flush=True)  # noqa: T201 - what the test is for
+
+
+@pytest.fixture(scope="module")
 def app(embedder: Embedder) -> Iterator[ASGIApp]:
     """An engine with a note, a file and jobs in every state, so that ids name something."""
     with open_engine_with(embedder) as engine:
-        app = create_app(engine, replace(OPEN, writing_keys=(KEY,), hosts=HOSTS))
-        api = TestClient(app, headers={"Authorization": f"Bearer {KEY}"})
+        access = replace(OPEN, writing_keys=(KEY,), reading_keys=(READING_KEY,), hosts=HOSTS)
+        app = create_app(engine, access)
+        api = TestClient(app, headers=bearer(KEY))
         for number in range(5):
             api.post(f"{V1}/jobs", json={"type": "note", "text": f"Note {number}.", "tags": ["a"]})
             api.post(f"{V1}/jobs", files={"file": ("a.txt", f"File {number}.".encode())})
@@ -42,12 +70,39 @@ def app(embedder: Embedder) -> Iterator[ASGIApp]:
 
 
 @schema.parametrize()
-@settings(max_examples=20, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
-def test_e3_every_operation_is_what_the_description_says(case: Any, app: ASGIApp) -> None:
+@settings(
+    max_examples=amount(selection=20, full=200),
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+def test_e3_every_operation_is_what_the_description_says(case: Any, app: ASGIApp, called: Counter[str]) -> None:
+    """E1 too: whoever has no key, or one that can only read, is refused in a way that is described as well."""
     if not is_given_up(case):
         # The fields of a form are texts, whatever they were meant to be.
         excluded = [negative_data_rejection] if case.media_type == "multipart/form-data" else []
-        case.call_and_validate(app=app, headers={"Authorization": f"Bearer {KEY}"}, excluded_checks=excluded)
+        answer = case.call_and_validate(app=app, headers=bearer(KEY), excluded_checks=excluded)
+        called[f"with the key answered {answer.status_code // 100}xx"] += 1
+        # Whoever is not let in is refused before anybody looks at what was sent: a few requests tell as much as all.
+        called[case.operation.label] += 1
+        if called[case.operation.label] <= amount(selection=3, full=30):
+            check_refusals(case, app, called)
+
+
+def check_refusals(case: Any, app: ASGIApp, called: Counter[str]) -> None:
+    keyless = case.call_and_validate(app=app, headers={}, checks=CHECKS_OF_A_REFUSAL)
+    reading = case.call_and_validate(app=app, headers=bearer(READING_KEY), checks=CHECKS_OF_A_REFUSAL)
+
+    called[f"without a key answered {keyless.status_code}"] += 1
+    called[f"with the reading key answered {reading.status_code}"] += 1
+    if case.path.startswith("/api/"):
+        is_reading = case.method == "GET" or case.path.endswith("/search")
+        assert keyless.status_code == 401
+        assert (reading.status_code != 403) == is_reading
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
 
 
 def is_given_up(case: Any) -> bool:

@@ -53,6 +53,7 @@ from kb.mcp.tools import Tool as KbTool
 from kb.mcp.toolsets.kb import KB_TOOLS
 from kb.mcp.watching import WatchedEngine
 from kb.mcp.websocket import WebSocketEndpoint
+from kb.serving.bodies import Bodies
 from kb.settings import LOOPBACK_NAMES
 
 # Nobody listens there.
@@ -245,8 +246,8 @@ async def serve() -> None:
     add_tools_and_prompts(server, announcements)
     add_resources(server)
     exchange = Exchange(server)
-    http = HttpEndpoint(server, exchange, announcements)
-    routes = [Route(PATH, http), WebSocketRoute(PATH, WebSocketEndpoint(exchange, announcements).serve)]
+    http = HttpEndpoint(server, exchange, announcements, Bodies())
+    routes = [Route(PATH, http), WebSocketRoute(PATH, WebSocketEndpoint(exchange, announcements, Bodies()).serve)]
     app = Guard(Router(routes), Access(writing_keys=(), reading_keys=(), hosts=LOOPBACK_NAMES, origins=LOOPBACK_NAMES))
     config = uvicorn.Config(app, log_level="warning", lifespan="off", timeout_graceful_shutdown=1)
     with listen("127.0.0.1", 0, "KB_MCP_PORT") as listener:

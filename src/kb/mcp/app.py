@@ -32,6 +32,7 @@ from kb.mcp.upload_folder import default_parent
 from kb.mcp.uploads import open_uploads
 from kb.mcp.watching import LOOK_EVERY_SECONDS, WatchedEngine
 from kb.mcp.websocket import WebSocketEndpoint
+from kb.serving.bodies import Bodies
 from kb.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -69,6 +70,7 @@ async def open_app(options: McpOptions) -> AsyncIterator[App]:
     The engine need not be there: it is looked for at each call, and now and then for what it lets us do.
     """
     announcements = Announcements()
+    bodies = Bodies()
     toolsets = choose_toolsets(options.toolsets, options.collections)
     everything = tuple(tool for tools in toolsets.values() for tool in tools)
     async with AsyncExitStack() as opened:
@@ -81,9 +83,10 @@ async def open_app(options: McpOptions) -> AsyncIterator[App]:
         for path, tools in {PATH: everything, **{f"{PATH}/{name}": tools for name, tools in toolsets.items()}}.items():
             server = build_server(tools, engine, calls.call, announcements.listen)
             exchange = Exchange(server)
-            http = HttpEndpoint(server, exchange, announcements)
+            http = HttpEndpoint(server, exchange, announcements, bodies)
             await opened.enter_async_context(http.running())
-            routes += [Route(path, http), WebSocketRoute(path, WebSocketEndpoint(exchange, announcements).serve)]
+            websocket = WebSocketEndpoint(exchange, announcements, bodies)
+            routes += [Route(path, http), WebSocketRoute(path, websocket.serve)]
         router = Router(routes, default=_refuse_path, redirect_slashes=False)
         async with anyio.create_task_group() as watching:
             watching.start_soon(engine.watch, announcements.tools_changed, options.look_every_seconds)

@@ -162,7 +162,8 @@ def read_problem(response: httpx.Response) -> Json:
     """What the engine says of it; nothing if it is not the engine that answers."""
     try:
         problem = response.json()
-    except ValueError:
+    # Nothing but brackets is too deep for the parser.
+    except (ValueError, RecursionError):
         return {}
     return problem if isinstance(problem, dict) else {}
 

@@ -8,7 +8,7 @@ a stream of events, if its sender can read one.
 import re
 import uuid
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream
@@ -28,9 +28,12 @@ from kb.mcp.errors import SERVER_ERROR, error_message
 from kb.mcp.exchange import DEFAULT_VERSION, Exchange, Malformed, SilentRequest, parse_message, without_progress
 from kb.mcp.naming import with_named_errors
 from kb.mcp.server import KnowledgeServer
+from kb.serving.bodies import Bodies, Body, NoRoom, TooManyValues
 
 # A note of 1,000,000 characters, each escaped as a pair of surrogates (twelve bytes), is 12 MB.
 MAX_BODY_BYTES = 16 * 1024 * 1024
+# Held in memory for as long as its stream is open.
+MAX_SUBSCRIPTION_BYTES = 64 * 1024
 # Proxies close a connection on which nothing moves, most of them after a minute.
 PING_SECONDS = 15.0
 # Enough to tell the clients of a day that theirs has ended; forgetting one only means to answer it again.
@@ -49,9 +52,12 @@ STREAM_HEADERS = {
 class HttpEndpoint:
     """One address of the server, with the tools of one `KnowledgeServer`."""
 
-    def __init__(self, server: KnowledgeServer, exchange: Exchange, announcements: Announcements) -> None:
+    def __init__(
+        self, server: KnowledgeServer, exchange: Exchange, announcements: Announcements, bodies: Bodies
+    ) -> None:
         self._exchange = exchange
         self._announcements = announcements
+        self._bodies = bodies
         self._ended: dict[str, None] = {}
         self._modern, self._modern_json = (
             StreamableHTTPSessionManager(
@@ -69,7 +75,8 @@ class HttpEndpoint:
         request = Request(scope, receive)
         match request.method:
             case "POST":
-                await self._post(request, send)
+                with closing(self._bodies.open()) as body:
+                    await self._post(request, body, send)
             case "GET" if _accepts_events(request.headers, by_default=False):
                 await self._announce(request, send)
             case "DELETE":
@@ -79,9 +86,9 @@ class HttpEndpoint:
                 allow = {"Allow": "GET, POST, DELETE"}
                 await refuse(405, "method_not_allowed", told, headers=allow)(scope, receive, send)
 
-    async def _post(self, request: Request, send: Send) -> None:
+    async def _post(self, request: Request, held: Body, send: Send) -> None:
         try:
-            refusal, body = await _read_body(request)
+            refusal, body = await _read_body(request, held)
         except ClientDisconnect:
             return
         if refusal is not None:
@@ -157,6 +164,10 @@ class HttpEndpoint:
 
     async def _serve_modern(self, message: object, request: Request, body: bytes, send: Send) -> None:
         is_stream = isinstance(message, JSONRPCRequest) and message.method == "subscriptions/listen"
+        if is_stream and len(body) > MAX_SUBSCRIPTION_BYTES:
+            told = f"A subscription may have at most {MAX_SUBSCRIPTION_BYTES} bytes."
+            await refuse(413, "payload_too_large", told)(request.scope, request.receive, send)
+            return
         wants_events = is_stream or _accepts_events(request.headers, by_default=True)
         if not wants_events and isinstance(message, JSONRPCRequest):
             silent = without_progress(message)
@@ -214,15 +225,22 @@ def _json_response(answer: Json, *, status: int = 200, headers: Mapping[str, str
     return Response(to_json(answer), status_code=status, headers=headers, media_type="application/json")
 
 
-async def _read_body(request: Request) -> tuple[Response | None, bytes]:
+async def _read_body(request: Request, held: Body) -> tuple[Response | None, bytes]:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         return refuse(415, "unsupported_media_type", "Send JSON, with Content-Type: application/json."), b""
     body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > MAX_BODY_BYTES:
-            told = f"A message may have at most {MAX_BODY_BYTES} bytes. Send a file in chunks (kb_upload_start)."
-            return refuse(413, "payload_too_large", told, headers={"Connection": "close"}), b""
+    try:
+        async for part in request.stream():
+            body += part
+            await held.add(part, is_last=False)
+            if len(body) > MAX_BODY_BYTES:
+                told = f"A message may have at most {MAX_BODY_BYTES} bytes. Send a file in chunks (kb_upload_start)."
+                return refuse(413, "payload_too_large", told, headers={"Connection": "close"}), b""
+        await held.add(b"", is_last=True)
+    except TooManyValues as error:
+        return refuse(413, "payload_too_large", str(error), headers={"Connection": "close"}), b""
+    except NoRoom as error:
+        return refuse(503, "unavailable", str(error), headers={"Connection": "close", "Retry-After": "1"}), b""
     return None, bytes(body)
 
 

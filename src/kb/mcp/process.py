@@ -8,23 +8,29 @@ import sys
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from http import HTTPStatus
 from typing import Any
 
 import uvicorn
 from pydantic import TypeAdapter
 
 from kb.child import Child, listen_to_parent, read_options
-from kb.listening import CannotStart, configure_server, url_of
+from kb.listening import CannotStart, url_of
 from kb.logs import log_to_stderr
 from kb.mcp.app import PATH, App, McpOptions, open_app
-from kb.mcp.http import MAX_BODY_BYTES
+from kb.mcp.guard import ANSWER_HEADERS
+from kb.mcp.http import MAX_BODY_BYTES, refuse
 from kb.mcp.upload_folder import claim_folder, default_parent, release_folder
+from kb.serving import RawHeaders, allow_connections, configure_server
+from kb.serving.websockets import WebSocketConnection
 from kb.version import VERSION
 
 log = logging.getLogger(__name__)
 
 CALLS_END_WITHIN_SECONDS = 3
 SHUTDOWN_WITHIN_SECONDS = 5
+
+ERROR_TYPES = {408: "request_timeout", 431: "headers_too_large", 503: "too_many_connections"}
 
 
 def serve_mcp(options: McpOptions, listener: socket.socket) -> None:
@@ -67,12 +73,26 @@ async def _serve(
     options: McpOptions, listener: socket.socket, *, stopped_by: tuple[signal.Signals, ...], has_parent: bool = False
 ) -> None:
     async with open_app(options) as app:
-        config = configure_server(app.asgi, shutdown_within_seconds=SHUTDOWN_WITHIN_SECONDS, ws_max_size=MAX_BODY_BYTES)
+        config = configure_server(
+            app.asgi,
+            render=render_unread,
+            limits=allow_connections(),
+            shutdown_within_seconds=SHUTDOWN_WITHIN_SECONDS,
+            ws=WebSocketConnection,
+            ws_max_size=MAX_BODY_BYTES,
+        )
         greeting = f"kb mcp {VERSION} on {url_of(listener)}{PATH}, engine at {options.engine_url}"
         server = _Server(config, app, stopped_by, greeting)
         if has_parent:
             listen_to_parent(on_nudge=lambda: None, on_end=server.stop)
         await server.serve(sockets=[listener])
+
+
+def render_unread(status: HTTPStatus, told: str) -> tuple[RawHeaders, bytes]:
+    """An answer to what never became a request that the application could have answered."""
+    retry = {"Retry-After": "1"} if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
+    answer = refuse(status, ERROR_TYPES.get(status, "invalid_request"), told, headers={**ANSWER_HEADERS, **retry})
+    return answer.raw_headers, bytes(answer.body)
 
 
 class _Server(uvicorn.Server):

@@ -14,14 +14,14 @@ from mcp.types import (
 )
 
 from kb.client import EngineClient, Json
-from kb.mcp.answers import BUDGET_BYTES, shorten, size_of
+from kb.mcp.answers import BUDGET_BYTES, STORED_TEXT_MARK, shorten, size_of
 from kb.mcp.errors import ToolError, absence_told
 
 PAGE_SIZE = 100
 # Of a title, the tags or a heading, which can be as long as somebody likes.
 MAX_WORDS_LENGTH = 200
 # For the line that says how to read on, and what stands around the text.
-RESERVED_BYTES = 500
+RESERVED_BYTES = 700
 # Of what a client takes for the name of a resource.
 LONGEST_URI = 1000
 _WAY_OUT = "resources/list shows those there are."
@@ -42,6 +42,7 @@ async def list_resources(engine: EngineClient, cursor: str | None) -> ListResour
     return ListResourcesResult(
         resources=[_describe(document) for document in page["documents"]],
         next_cursor=str(following) if following < page["total"] else None,
+        _meta={**STORED_TEXT_MARK},
     )
 
 
@@ -72,7 +73,8 @@ async def read_resource(engine: EngineClient, uri: str) -> ReadResourceResult:
     if offset and offset >= document["chunk_count"]:
         raise _not_found(uri, f"Document {named['id']} has no more than {document['chunk_count']} chunks.")
     text = _render(document, named["document"], offset)
-    return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=_mime_type(document), text=text)])
+    content = TextResourceContents(uri=uri, mime_type=_mime_type(document), text=text, _meta={**STORED_TEXT_MARK})
+    return ReadResourceResult(contents=[content])
 
 
 def _describe(document: Json) -> Resource:

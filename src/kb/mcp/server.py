@@ -33,6 +33,7 @@ from starlette.requests import HTTPConnection
 
 from kb.client import Json
 from kb.mcp import resources, tasks
+from kb.mcp.answers import STORED_TEXT_MARK
 from kb.mcp.arguments import LONGEST_NAME
 from kb.mcp.errors import PARAMETER_ERRORS, SERVER_ERROR, ToolError, error_data
 from kb.mcp.prompts import PROMPTS, render_prompt
@@ -97,7 +98,7 @@ def build_server(
             raise MCPError(INVALID_PARAMS, f"There is no tool {name!r}.", {"error_type": "unknown_tool", "tool": name})
         result = await call_tool(tool, params.arguments or {}, caller_of(context), _progress_of(context))
         # Demanded by the newest protocol; the SDK leaves it out where an older one is spoken.
-        return {**result, "resultType": "complete"}
+        return {**result, "_meta": {**STORED_TEXT_MARK}, "resultType": "complete"}
 
     async def list_prompts(context: Context, params: PaginatedRequestParams | None) -> ListPromptsResult:
         return ListPromptsResult(prompts=[*PROMPTS])

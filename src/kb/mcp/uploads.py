@@ -20,6 +20,7 @@ from typing import BinaryIO, TypeAlias
 
 import anyio
 import anyio.to_thread
+import httpx
 
 from kb.client import Json
 from kb.mcp.errors import ToolError
@@ -34,6 +35,8 @@ MAX_STAGED_BYTES = 1024 * BYTES_PER_MB
 MAX_CHUNKS = 10_000
 # A few hundred bytes each; they answer an agent that did not hear the first answer.
 MAX_REMEMBERED_JOBS = 1000
+# Too large, of no format that can be read, or wrong: it would be the same the next time.
+REFUSED_FOR_GOOD = (413, 415, 422)
 # A list of thousands helps no agent.
 MAX_NAMED_MISSING = 100
 LONGEST_SWEEP_PAUSE_SECONDS = 15.0
@@ -57,7 +60,13 @@ class Upload:
     chunks: dict[int, _Chunk] = field(default_factory=dict)
     job: Json | None = None
     """What the upload has become; from then on it has no chunks."""
+    refusal: httpx.HTTPStatusError | None = None
+    """Why it will never become one; it has no chunks then, either."""
     lock: anyio.Lock = field(default_factory=anyio.Lock)
+
+    @property
+    def is_open(self) -> bool:
+        return self.job is None and self.refusal is None
 
     @property
     def received_bytes(self) -> int:
@@ -80,7 +89,7 @@ class Uploads:
         self._uploads: dict[str, Upload] = {}
 
     def start(self, owner: str, *, filename: str, total_size: int, tags: Iterable[str]) -> Upload:
-        sizes = [upload.total_size for upload in self._uploads.values() if upload.job is None]
+        sizes = [upload.total_size for upload in self._uploads.values() if upload.is_open]
         if len(sizes) >= MAX_OPEN_UPLOADS or sum(sizes) + total_size > MAX_STAGED_BYTES:
             raise ToolError(
                 "too_many_uploads",
@@ -109,6 +118,8 @@ class Uploads:
         """
         upload = self.get_upload(owner, upload_id)
         async with upload.lock:
+            if upload.refusal is not None:
+                raise upload.refusal
             if upload.job is not None:
                 raise ToolError(
                     "upload_finished",
@@ -129,18 +140,27 @@ class Uploads:
     async def finish(self, owner: str, upload_id: str, send: Send) -> Json:
         """Give the whole file to `send` and answer the job that it answers; a second time the same job.
 
-        If `send` raises, the upload stays as it is and can be finished again.
+        If `send` raises, the upload stays as it is and can be finished again. But a file that is refused for good takes
+        no more room, and a second time it is refused in the same words.
         """
         upload = self.get_upload(owner, upload_id)
         async with upload.lock:
-            if upload.job is None:
+            if upload.is_open:
                 _require_whole(upload)
                 paths = [upload.chunks[index].path for index in range(len(upload.chunks))]
-                upload.job = await _send_joined(paths, upload, send)
+                try:
+                    upload.job = await _send_joined(paths, upload, send)
+                except httpx.HTTPStatusError as error:
+                    if error.response.status_code not in REFUSED_FOR_GOOD:
+                        raise
+                    upload.refusal = error
                 upload.chunks.clear()
                 upload.expires_at = self._new_expiry()
                 self._forget_oldest_jobs()
                 await anyio.to_thread.run_sync(remove_folder, self._folder_of(upload))
+            if upload.refusal is not None:
+                raise upload.refusal
+            assert upload.job is not None  # noqa: S101 - it is open, refused or a job
             return upload.job
 
     async def sweep_for_ever(self) -> None:
@@ -162,7 +182,7 @@ class Uploads:
         return time.monotonic() + self.ttl_seconds
 
     def _forget_oldest_jobs(self) -> None:
-        finished = [upload.id for upload in self._uploads.values() if upload.job is not None]
+        finished = [upload.id for upload in self._uploads.values() if not upload.is_open]
         for upload_id in finished[:-MAX_REMEMBERED_JOBS]:
             del self._uploads[upload_id]
 

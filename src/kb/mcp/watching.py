@@ -52,8 +52,7 @@ class WatchedEngine:
         """
         while True:
             could_write = self.can_write
-            # An answer of nothing but brackets is too deep for the parser.
-            with suppress(*EngineTrouble, RecursionError):
+            with suppress(*EngineTrouble):
                 # An engine that does not tell is one from before it could.
                 self.can_write = (await self.client.get_status()).get("access") != "read"
             if self.can_write != could_write:

@@ -1,10 +1,12 @@
 """The same messages over a WebSocket: each frame of text is one. Many requests may be under way at once."""
 
 import uuid
+from contextlib import closing
 
 import anyio
 from mcp.types import JSONRPCNotification, JSONRPCRequest
 from pydantic_core import to_json
+from starlette.types import Message
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from kb.client import Json
@@ -12,6 +14,7 @@ from kb.mcp.announcements import Announcements
 from kb.mcp.errors import SERVER_ERROR, error_message
 from kb.mcp.exchange import DEFAULT_VERSION, Exchange, Malformed, SilentRequest, parse_message
 from kb.mcp.guard import offered_protocols
+from kb.serving.bodies import Bodies, Body, NoRoom, TooManyValues
 
 PROTOCOL = "mcp"
 # Of one connection. More than any agent has; a client that never waits for answers cannot pile up work.
@@ -19,15 +22,19 @@ MOST_UNDER_WAY = 128
 
 
 class WebSocketEndpoint:
-    def __init__(self, exchange: Exchange, announcements: Announcements) -> None:
+    def __init__(self, exchange: Exchange, announcements: Announcements, bodies: Bodies) -> None:
         self._exchange = exchange
         self._announcements = announcements
+        self._bodies = bodies
 
     async def serve(self, websocket: WebSocket) -> None:
         # A browser hangs up unless one of the protocols it offered is taken; the key must not be that one.
         chosen = PROTOCOL if PROTOCOL in offered_protocols(websocket.headers) else None
         await websocket.accept(subprotocol=chosen)
-        conversation = _Conversation(websocket, self._exchange)
+        with closing(_Conversation(websocket, self._exchange, self._bodies)) as conversation:
+            await self._converse(conversation)
+
+    async def _converse(self, conversation: "_Conversation") -> None:
         async with anyio.create_task_group() as group:
             with self._announcements.open_stream() as announced:
 
@@ -43,12 +50,14 @@ class WebSocketEndpoint:
 
 
 class _Conversation:
-    def __init__(self, websocket: WebSocket, exchange: Exchange) -> None:
+    def __init__(self, websocket: WebSocket, exchange: Exchange, bodies: Bodies) -> None:
         self._websocket = websocket
         self._exchange = exchange
+        self._bodies = bodies
         self._session = uuid.uuid4().hex
         self._version = DEFAULT_VERSION
         self._under_way = 0
+        self._held: set[Body] = set()
         self._sending = anyio.Lock()
 
     async def send(self, message: Json) -> None:
@@ -64,21 +73,27 @@ class _Conversation:
             frame = await self._websocket.receive()
             if frame["type"] == "websocket.disconnect":
                 raise WebSocketDisconnect(frame.get("code", 1000))
+            body = self._bodies.open()
+            self._held.add(body)
             try:
-                message = parse_message(frame.get("text") or frame.get("bytes") or "")
+                message = await _read(frame, body)
+                if isinstance(message, JSONRPCNotification):
+                    self._exchange.cancel(self._session, message)
+                elif isinstance(message, JSONRPCRequest):
+                    self._begin(message, body, group)
+                    continue
             except Malformed as malformed:
                 await self.send(malformed.answer)
-                continue
-            if isinstance(message, JSONRPCNotification):
-                self._exchange.cancel(self._session, message)
-            elif isinstance(message, JSONRPCRequest) and self._under_way >= MOST_UNDER_WAY:
-                told = f"There are {MOST_UNDER_WAY} requests under way on this connection. Wait for some of them."
-                await self.send(error_message(message.id, SERVER_ERROR, told, "too_many_requests"))
-            elif isinstance(message, JSONRPCRequest):
-                self._under_way += 1
-                group.start_soon(self._answer, message)
+            self._let_go(body)
 
-    async def _answer(self, request: JSONRPCRequest) -> None:
+    def _begin(self, request: JSONRPCRequest, body: Body, group: anyio.abc.TaskGroup) -> None:
+        if self._under_way >= MOST_UNDER_WAY:
+            told = f"There are {MOST_UNDER_WAY} requests under way on this connection. Wait for some of them."
+            raise Malformed(error_message(request.id, SERVER_ERROR, told, "too_many_requests"))
+        self._under_way += 1
+        group.start_soon(self._answer, request, body)
+
+    async def _answer(self, request: JSONRPCRequest, body: Body) -> None:
         try:
             is_silent = isinstance(request, SilentRequest)
             answer = await self._exchange.answer(
@@ -95,3 +110,25 @@ class _Conversation:
         finally:
             # Only now: answers that nobody reads count too.
             self._under_way -= 1
+            self._let_go(body)
+
+    def _let_go(self, body: Body) -> None:
+        self._held.remove(body)
+        body.close()
+
+    def close(self) -> None:
+        """Of what was cancelled before it began."""
+        for body in [*self._held]:
+            self._let_go(body)
+
+
+async def _read(frame: Message, body: Body) -> JSONRPCRequest | JSONRPCNotification | None:
+    """Raises `Malformed` for what is too much, too."""
+    text = frame.get("bytes") or (frame.get("text") or "").encode()
+    try:
+        await body.add(text, is_last=True)
+    except TooManyValues as error:
+        raise Malformed(error_message(None, SERVER_ERROR, str(error), "payload_too_large")) from error
+    except NoRoom as error:
+        raise Malformed(error_message(None, SERVER_ERROR, str(error), "unavailable")) from error
+    return parse_message(text)

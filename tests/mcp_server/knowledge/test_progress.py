@@ -39,6 +39,7 @@ from kb.mcp.server import build_server
 from kb.mcp.tools import Caller, ReportProgress, Tool
 from kb.mcp.toolsets.kb import KB_TOOLS
 from kb.mcp.watching import WatchedEngine
+from kb.serving.bodies import Bodies
 
 pytestmark = pytest.mark.anyio
 
@@ -232,7 +233,7 @@ async def test_no_tool_takes_its_time_for_a_client_that_cannot_listen(of: CallOf
     announcements = Announcements()
     engine = WatchedEngine(EngineClient("http://localhost"), "http://localhost")
     server = build_server(KB_TOOLS, engine, call_tool, announcements.listen)
-    endpoint = HttpEndpoint(server, Exchange(server), announcements)
+    endpoint = HttpEndpoint(server, Exchange(server), announcements, Bodies())
     app = Guard(Router([Route("/mcp", endpoint)]), Access((), (), ("localhost",), ()))
     headers = {"Accept": accept}
     async with (

@@ -12,13 +12,14 @@ from kb.engine.api.guard import Access, Guard
 from kb.engine.api.measuring import Measured, Measurements
 from kb.engine.api.openapi import describe_problems
 from kb.engine.api.parameters import refuse_unknown_parameters
+from kb.engine.api.unread import BoundedBodies
 from kb.engine.wiring import Engine
 from kb.version import VERSION
 
 
 def create_app(engine: Engine, access: Access) -> ASGIApp:
     routes = create_routes(engine)
-    return Measured(Guard(routes, access), routes.state.measurements)
+    return Measured(Guard(BoundedBodies(routes), access), routes.state.measurements)
 
 
 def create_routes(engine: Engine | None = None) -> FastAPI:

@@ -5,27 +5,24 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import chain
 from typing import Any
 
 from anyio import CapacityLimiter, from_thread, to_thread
-from fastapi import APIRouter, Request
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter, Request, Response
 from pydantic import NonNegativeInt
 from starlette.datastructures import State
 from starlette.requests import ClientDisconnect
 
 from kb.engine.api.answers import Answer
 from kb.engine.api.parameters import EngineDep
-from kb.engine.errors import InvalidRequest, KbError, TooManyRequests, Unavailable, UnsupportedFormat
+from kb.engine.api.pieces import PiecesResponse
+from kb.engine.errors import KbError, TooManyRequests, Unavailable, UnsupportedFormat
 from kb.engine.exchange import exporting, importing
 from kb.engine.exchange.bundle import MEDIA_TYPE
 from kb.engine.wiring import Engine
 
 router = APIRouter(tags=["bundles"])
 
-# Long enough for a sender who gets the bundle from another engine meanwhile.
-PIECE_WITHIN_SECONDS = 120
 # An import that takes no longer is finished, even if the program is told to stop meanwhile.
 LOOK_EVERY_SECONDS = 1
 
@@ -42,16 +39,14 @@ class ImportAnswer(Answer):
     reindexing: bool
 
 
-@router.get("/export", response_class=StreamingResponse, responses=BUNDLE_ANSWER)
-def export_bundle(engine: EngineDep) -> StreamingResponse:
+@router.get("/export", response_class=Response, responses=BUNDLE_ANSWER)
+def export_bundle(engine: EngineDep) -> PiecesResponse:
     """All documents with their originals, texts, chunks, vectors, tags, metadata and revisions, as one bundle.
 
     Its format is told in the reference page of bundles. A bundle that lacks its last member was cut off.
     """
-    pieces = exporting.export_bundle(engine.store, engine.originals)
-    # What goes wrong before the first piece can still be told as a problem.
-    return StreamingResponse(
-        chain([next(pieces)], pieces),
+    return PiecesResponse(
+        exporting.export_bundle(engine.store, engine.originals),
         media_type=MEDIA_TYPE,
         headers={"Content-Disposition": 'attachment; filename="kb-bundle.tar"'},
     )
@@ -108,7 +103,7 @@ def _alone(state: State) -> Iterator[None]:
 
 async def _read_to_its_end(next_piece: Callable[[], Awaitable[bytes]]) -> None:
     """Whoever is still sending would not read the answer."""
-    with suppress(InvalidRequest, Unavailable):
+    with suppress(Unavailable):
         while await next_piece():
             pass
 
@@ -118,7 +113,8 @@ async def _next_piece(engine: Engine, body: AsyncIterator[bytes], began: float) 
     # In a task, since a body that was waited for with a timeout could not be read any further.
     arriving = asyncio.ensure_future(anext(body, b""))
     try:
-        for _ in range(0, PIECE_WITHIN_SECONDS, LOOK_EVERY_SECONDS):
+        # A sender who falls silent is sent away by the server.
+        while True:
             if engine.is_stopping() and time.monotonic() - began > LOOK_EVERY_SECONDS:
                 raise Unavailable("The engine is stopping.")
             if (await asyncio.wait([arriving], timeout=LOOK_EVERY_SECONDS))[0]:
@@ -128,4 +124,3 @@ async def _next_piece(engine: Engine, body: AsyncIterator[bytes], began: float) 
     finally:
         arriving.cancel()
         await asyncio.wait([arriving])
-    raise InvalidRequest(f"Nothing more of the bundle came within {PIECE_WITHIN_SECONDS} seconds.")

@@ -1,11 +1,10 @@
 """Routes of documents: list, read, edit, download, delete."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Annotated, Any, BinaryIO
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Response
-from fastapi.responses import StreamingResponse
 
 from kb.engine import documents
 from kb.engine.api.answers import (
@@ -17,6 +16,7 @@ from kb.engine.api.answers import (
 )
 from kb.engine.api.bodies import CONFIRMATION_PHRASE, ClearBody, DocumentChangeBody
 from kb.engine.api.parameters import EngineDep, ExpectedVersion, Limit, Offset, PlainText, RefDep, etag
+from kb.engine.api.pieces import PiecesResponse
 from kb.engine.errors import ConfirmationRequired, NotFound
 from kb.engine.model import Direction, DocumentChange, DocumentOrder, DocumentQuery
 
@@ -81,7 +81,11 @@ def get_document_file(engine: EngineDep, ref: RefDep) -> Response:
     """The original, always as a download and never as a type that a browser would run."""
     detail = engine.store.read_document(ref, chunk_limit=0)
     document = detail.document
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(document.filename, safe='')}"}
+    headers = {
+        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(document.filename, safe='')}",
+        # For whatever shows a download all the same: without scripts, and in no origin.
+        "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
+    }
     if document.original is None:
         return Response(detail.text, media_type="text/plain; charset=utf-8", headers=headers)
     try:
@@ -90,10 +94,10 @@ def get_document_file(engine: EngineDep, ref: RefDep) -> Response:
     except FileNotFoundError as error:
         raise NotFound(f"The original of document {document.id} is no longer there. Add the file again.") from error
     headers["Content-Length"] = str(document.size_bytes)
-    return StreamingResponse(_read_in_pieces(file), media_type="application/octet-stream", headers=headers)
+    return PiecesResponse(_read_in_pieces(file), media_type="application/octet-stream", headers=headers)
 
 
-def _read_in_pieces(file: BinaryIO) -> Iterator[bytes]:
+def _read_in_pieces(file: BinaryIO) -> Generator[bytes]:
     with file:
         while piece := file.read(PIECE_BYTES):
             yield piece

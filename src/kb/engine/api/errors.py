@@ -45,6 +45,7 @@ CODE_OF_STATUS = {
     405: "method_not_allowed",
     413: "payload_too_large",
     415: "unsupported_format",
+    503: "unavailable",
 }
 
 

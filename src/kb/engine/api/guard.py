@@ -21,6 +21,8 @@ API_PREFIX = "/api/"
 # Reading by POST, because a query does not fit into a URL.
 READING_POSTS = frozenset({"/api/v1/search"})
 READING_METHODS = frozenset({"GET", "HEAD"})
+# A form is read as it arrives there, and whole elsewhere.
+UPLOADS = "/api/v1/jobs"
 # Read as it arrives and checked member by member, it has no largest size.
 BUNDLE = ("/api/v1/import", "application/x-tar")
 
@@ -126,7 +128,7 @@ class Guard:
         length = headers.get("content-length", "0")
         if LENGTH.fullmatch(length) and int(length) <= self._max_bytes(scope, headers):
             return None
-        if _is_form(headers):
+        if _is_upload(scope, headers):
             too_large = file_too_large(self._access.max_file_bytes)
             return Refusal(too_large.code, too_large.message, too_large.details)
         return Refusal("payload_too_large", f"The largest accepted body is {MAX_JSON_BYTES} bytes.")
@@ -134,7 +136,7 @@ class Guard:
     def _max_bytes(self, scope: Scope, headers: Headers) -> float:
         if (scope["path"], headers.get("content-type")) == BUNDLE:
             return math.inf
-        return self._access.max_file_bytes + MAX_FORM_BYTES if _is_form(headers) else MAX_JSON_BYTES
+        return self._access.max_file_bytes + MAX_FORM_BYTES if _is_upload(scope, headers) else MAX_JSON_BYTES
 
     def _limited(self, scope: Scope, headers: Headers, receive: Receive) -> Receive:
         """The body, cut off with 413 where it grows beyond what its length promised or never told."""
@@ -144,7 +146,7 @@ class Guard:
             nonlocal left
             message = await receive()
             left -= len(message.get("body", b""))
-            if left < 0 and _is_form(headers):
+            if left < 0 and _is_upload(scope, headers):
                 raise file_too_large(self._access.max_file_bytes)
             if left < 0:
                 # The framework reads a body of JSON by itself, and lets only errors of its own kind through.
@@ -164,5 +166,6 @@ def _choose_request_id(given: str | None) -> str:
     return given if given is not None and USABLE_REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
 
 
-def _is_form(headers: Headers) -> bool:
-    return headers.get("content-type", "").lower().startswith("multipart/form-data")
+def _is_upload(scope: Scope, headers: Headers) -> bool:
+    is_form = headers.get("content-type", "").lower().startswith("multipart/form-data")
+    return is_form and scope["path"] == UPLOADS

@@ -21,7 +21,7 @@ BY_OPERATION = {
     "list_revisions": ("409",),
     "revert_note": ("400", "409"),
     "clear_documents": ("400", "409"),
-    "import_bundle": ("415",),
+    "import_bundle": ("415", "429"),
     "check_integrity": ("429",),
     "events": ("429",),
 }

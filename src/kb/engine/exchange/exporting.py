@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import BinaryIO
 
 from kb.engine.errors import Unavailable
@@ -15,7 +15,7 @@ from kb.engine.ports import Store
 PIECE_BYTES = 256 * 1024
 
 
-def export_bundle(store: Store, originals: Originals) -> Iterator[bytes]:
+def export_bundle(store: Store, originals: Originals) -> Generator[bytes]:
     """The base as one bundle, by id. Raises `Unavailable`, in its middle too, where an original is missing or damaged.
 
     Each document is as it was at one moment, but not all at the same one: what is deleted meanwhile may be missing,

@@ -9,9 +9,11 @@ import uvicorn
 
 from kb.engine.api.app import create_app
 from kb.engine.api.guard import Access
+from kb.engine.api.unread import render_unread
 from kb.engine.processes.worker_process import start_worker
 from kb.engine.wiring import EngineOptions, open_engine
-from kb.listening import configure_server, listen, url_of
+from kb.listening import listen, url_of
+from kb.serving import allow_connections, configure_server
 from kb.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -42,7 +44,14 @@ def serve_engine(
                 ),
                 access,
             )
-            server = uvicorn.Server(configure_server(app, shutdown_within_seconds=SHUTDOWN_WITHIN_SECONDS))
+            server = uvicorn.Server(
+                configure_server(
+                    app,
+                    render=render_unread,
+                    limits=allow_connections(),
+                    shutdown_within_seconds=SHUTDOWN_WITHIN_SECONDS,
+                )
+            )
             on_listening(url)
             server.run(sockets=[listener])
         finally:

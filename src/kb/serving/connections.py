@@ -1,0 +1,191 @@
+"""A connection of HTTP whose client has to keep up, among as many as the server can have.
+
+uvicorn by itself waits for ever: for a head, for a body, and for a client to read its answer. Here each connection
+is looked at once a second; what it waits for from its client has to come within limits. What the server does
+itself may take as long as it likes, and a stream of events may be silent: then nothing is awaited.
+
+When there are too many connections, the one that has been without a request for the longest time gives way. A
+request that was refused is no longer one, so whoever has no key can only take the places of others like it.
+"""
+
+import asyncio
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Any, TypeAlias
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from kb.serving.patience import Awaited, Limits, Patience
+
+# Linux would take up to 4 MB of an answer into its own memory, and not say for minutes that a slow client reads.
+UNSENT_BYTES = 64 * 1024
+
+RawHeaders: TypeAlias = Sequence[tuple[bytes, bytes]]
+Render: TypeAlias = Callable[[HTTPStatus, str], tuple[RawHeaders, bytes]]
+"""An answer that no application gave: its headers and its body, from its status and a sentence."""
+
+TOLD = {
+    HTTPStatus.BAD_REQUEST: "This is not a valid HTTP request.",
+    HTTPStatus.REQUEST_TIMEOUT: "The request did not arrive in time. Send it again, without pauses.",
+    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE: "The headers of the request are too long.",
+    HTTPStatus.NOT_IMPLEMENTED: "This Transfer-Encoding is not known here; chunked is.",
+    HTTPStatus.SERVICE_UNAVAILABLE: "There are too many connections. Try again shortly.",
+}
+
+
+class ServerConfig(uvicorn.Config):
+    """What uvicorn has no place for: its protocols are handed nothing but their configuration."""
+
+    def __init__(self, app: Any, *, limits: Limits, render: Render, **uvicorn_options: Any) -> None:
+        super().__init__(app, **uvicorn_options)
+        self.limits = limits
+        self.render = render
+
+
+class Attended(asyncio.Protocol):
+    """Put before a protocol of uvicorn's: it is looked at while it is connected, and ended when patience is over."""
+
+    config: Any
+    loop: asyncio.AbstractEventLoop
+    transport: asyncio.Transport
+    patience: Patience
+    _next_look: asyncio.TimerHandle | None = None
+    is_writing_paused = False
+
+    def awaited(self) -> Awaited:
+        if self.transport.is_closing():
+            return Awaited.CLOSING
+        return Awaited.TAKING if self.is_writing_paused else Awaited.NOTHING
+
+    def give_up(self, awaited: Awaited) -> None:
+        # Closed in the usual way, it would stay until everything is sent.
+        self.transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.patience = Patience(self.config.limits)
+        _send_no_more_than_is_taken(self.transport)
+        self._look_later()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.leave_alone()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        self.is_writing_paused = True
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        self.is_writing_paused = False
+        self.patience.note_progress()
+        super().resume_writing()
+
+    def leave_alone(self) -> None:
+        if self._next_look is not None:
+            self._next_look.cancel()
+
+    def _look_later(self) -> None:
+        self._next_look = self.loop.call_later(self.config.limits.look_every_seconds, self._look)
+
+    def _look(self) -> None:
+        # First: giving up may end the connection at once.
+        self._look_later()
+        awaited = self.awaited()
+        if self.patience.is_over(awaited):
+            self.give_up(awaited)
+
+
+class HttpConnection(Attended, H11Protocol):
+    config: ServerConfig
+    idle_since: float
+    _has_begun_a_head = False
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it has no request that is being read, or is not answered yet."""
+        return self.conn.their_state is h11.IDLE or (self.cycle is not None and self.cycle.response_complete)
+
+    def awaited(self) -> Awaited:
+        state = super().awaited()
+        if state is not Awaited.NOTHING:
+            return state
+        if self.conn.their_state is h11.IDLE:
+            # Between two requests uvicorn's own limit holds, which is longer.
+            return Awaited.HEAD if self.cycle is None or self._has_begun_a_head else Awaited.NOTHING
+        if self.conn.their_state is not h11.SEND_BODY:
+            return Awaited.NOTHING
+        if self.cycle.response_complete:
+            return Awaited.REST_OF_BODY
+        is_ours_to_go_on = self.flow.read_paused or self.cycle.waiting_for_100_continue
+        return Awaited.NOTHING if is_ours_to_go_on else Awaited.BODY
+
+    def give_up(self, awaited: Awaited) -> None:
+        if awaited is Awaited.BODY or (awaited is Awaited.HEAD and self._has_begun_a_head):
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT)
+        elif awaited in (Awaited.HEAD, Awaited.REST_OF_BODY):
+            self.transport.close()
+        else:
+            super().give_up(awaited)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.idle_since = time.monotonic()
+        if len(self.connections) > self.config.limits.connections:
+            self._make_room()
+
+    def data_received(self, data: bytes) -> None:
+        self.patience.note_progress(len(data))
+        super().data_received(data)
+        self._has_begun_a_head = self.conn.their_state is h11.IDLE
+
+    def on_response_complete(self) -> None:
+        self.idle_since = time.monotonic()
+        super().on_response_complete()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        self.leave_alone()
+        super().handle_websocket_upgrade(event)
+
+    def send_400_response(self, msg: str) -> None:
+        """Of what h11 has just refused to parse."""
+        hint = getattr(sys.exception(), "error_status_hint", None)
+        self._refuse(HTTPStatus(hint) if hint in TOLD else HTTPStatus.BAD_REQUEST)
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Nothing: anybody could fill the log with it."""
+
+    def _make_room(self) -> None:
+        others = [one for one in self.connections if one is not self and not one.transport.is_closing()]
+        if len(others) < self.config.limits.connections:
+            return
+        idle = [one for one in others if isinstance(one, HttpConnection) and one.is_idle]
+        if idle:
+            min(idle, key=lambda one: one.idle_since).transport.close()
+        else:
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)
+
+    def _refuse(self, status: HTTPStatus) -> None:
+        """Answer in place of the application, if it has not begun to, and hang up."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            # It learns that the client has gone, and what it says from now on is dropped.
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        headers, body = self.config.render(status, TOLD[status])
+        # What has begun already, or may have no body, cannot be answered like this, only cut off.
+        with suppress(h11.LocalProtocolError):
+            all_headers = [*headers, (b"connection", b"close")]
+            begin = h11.Response(status_code=status, headers=all_headers, reason=status.phrase.encode())
+            for event in (begin, h11.Data(data=body), h11.EndOfMessage()):
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+
+def _send_no_more_than_is_taken(transport: asyncio.Transport) -> None:
+    if sys.platform == "linux":
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
