@@ -137,7 +137,8 @@ def _log_failure(claim: Claim, error: Exception) -> None:
     elif isinstance(error, Unavailable):
         log.warning("Job %d could not be done now: %s", claim.job_id, error.message, exc_info=error.__cause__)
     else:
-        log.info("Job %d failed: %s", claim.job_id, error.message)
+        # The code alone: the sentence, which stands with the job, may quote the file.
+        log.info("Job %d failed: %s", claim.job_id, code_of(error))
 
 
 @contextmanager

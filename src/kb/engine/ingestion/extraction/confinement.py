@@ -26,7 +26,8 @@ def confine(*, memory_bytes: int, cpu_seconds: int, parent: int) -> bool:
 
     False if the kernel has not taken the network, other processes and the writing of files.
     """
-    os.nice(_LESS_URGENT_THAN_THE_PARENT)
+    # Whoever is told to come again goes on: most files are read sooner than that.
+    _give_session(os.nice(_LESS_URGENT_THAN_THE_PARENT))
     _limit(resource.RLIMIT_AS, memory_bytes)
     # At the hard limit it would be killed without a word of what for.
     _limit(resource.RLIMIT_CPU, cpu_seconds, hard=cpu_seconds + 5)
@@ -44,18 +45,27 @@ def confine(*, memory_bytes: int, cpu_seconds: int, parent: int) -> bool:
 
 def give_way() -> None:
     """Take from now on only what is left over of the processors. Called before `confine`."""
-    os.nice(_LAST)
-    # Where each session is scheduled as one (as this process is), only its own niceness counts. It can be set ten times
-    # a second, by all processes together.
+    niceness = os.nice(_LAST)
     for _ in range(10):
-        try:
-            Path("/proc/self/autogroup").write_text(str(_LAST))
-        except BlockingIOError:
-            time.sleep(0.05)
-        except OSError:
+        if _give_session(niceness):
             return
-        else:
-            return
+        time.sleep(0.05)
+
+
+def _give_session(niceness: int) -> bool:
+    """Where each session is scheduled as one, only its own niceness counts: if this process has one, set that.
+
+    False if it has to be tried again: it can be set ten times a second, by all processes together.
+    """
+    if os.getsid(0) != os.getpid():
+        return True
+    try:
+        Path("/proc/self/autogroup").write_text(str(niceness))
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def allow_cpu_seconds(seconds: int) -> None:

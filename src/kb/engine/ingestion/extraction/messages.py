@@ -233,7 +233,16 @@ def explain(error: Exception) -> dict[str, str]:
         reason = error
     else:
         reason = _TOO_MUCH if isinstance(error, MemoryError | RecursionError) else _DAMAGED
-    return {"code": reason.reason, "message": reason.message, "trace": render_trace(error)}
+    return {"code": reason.reason, "message": reason.message, "trace": _render_places(error)}
+
+
+def _render_places(error: BaseException | None) -> str:
+    """Where a parser gave up, and with what kinds of errors. Their words are left out: they may quote the file."""
+    places: list[str] = []
+    while error is not None:
+        places[:0] = [*traceback.format_tb(error.__traceback__), f"{type(error).__qualname__}\n"]
+        error = error.__cause__ or error.__context__
+    return "".join(places)[-_MAX_TRACE_CHARACTERS:]
 
 
 def render_trace(cause: Exception) -> str:

@@ -6,7 +6,7 @@ over with the next attempt number. Everything a worker writes names its attempt,
 slow, not dead, finds its claim gone and its work is dropped: a job may run twice, but counts once.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import apsw
 
@@ -38,11 +38,16 @@ HOPELESS = JobError(
 )
 DAMAGED = JobError("internal_error", "What the job was given is damaged. Submit it again.")
 
+# Longer than any job waits for its next attempt, or is held without a sign of life. A moment further ahead was
+# written down before the clock was set back, and nobody waits until it comes again.
+LONGEST_WAIT = timedelta(minutes=2)
+# ?1 is now, and ?2 so much later.
+IS_LEFT = "status = 'running' AND (lease_until < ?1 OR lease_until > ?2)"
 # Without the hint SQLite prefers another index, and reads and sorts the whole queue for each claim.
 CLAIMABLE = {
     lane: "SELECT id FROM jobs INDEXED BY jobs_to_do "
     f"WHERE priority = {priority} AND status IN ('queued', 'running') "
-    "AND ((status = 'queued' AND available_at <= ?1) OR (status = 'running' AND lease_until < ?1)) "
+    f"AND ((status = 'queued' AND (available_at <= ?1 OR available_at > ?2)) OR ({IS_LEFT})) "
     "ORDER BY priority, id LIMIT 1"
     for lane, priority in PRIORITY_OF_LANE.items()
 }
@@ -151,8 +156,12 @@ class ClaimRows:
 
 
 def _find_claimable(db: apsw.Connection, lane: Lane, now: datetime) -> int | None:
-    found: int | None = db.execute(CLAIMABLE[lane], (to_text(now),)).get
+    found: int | None = db.execute(CLAIMABLE[lane], _bounds_of_waiting(now)).get
     return found
+
+
+def _bounds_of_waiting(now: datetime) -> tuple[str, str]:
+    return to_text(now), to_text(now + LONGEST_WAIT)
 
 
 def _refuse_other_model(db: apsw.Connection, model: str) -> None:
@@ -166,8 +175,8 @@ def _give_up_hopeless_jobs(db: apsw.Connection, now: datetime) -> None:
     """A job whose every attempt killed its worker would go on killing them."""
     hopeless = fetch_all(
         db,
-        "SELECT id FROM jobs WHERE status = 'running' AND lease_until < ? AND attempts - attempts_before >= ?",
-        (to_text(now), MAX_ATTEMPTS),
+        f"SELECT id FROM jobs WHERE {IS_LEFT} AND attempts - attempts_before >= ?3",
+        (*_bounds_of_waiting(now), MAX_ATTEMPTS),
     )
     for (job_id,) in hopeless:
         _end_as_failed(db, job_id, HOPELESS, now)

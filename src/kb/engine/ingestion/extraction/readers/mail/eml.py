@@ -119,9 +119,11 @@ def _sections_of(message: Message, content: _Content) -> list[Section | Picture]
 def _read_part(part: Message, levels_left: int) -> _Content:
     if not levels_left:
         raise Unreadable("extraction_limit", "The mail is nested deeper than any honest one. It is not safe to read.")
-    kind, payload = part.get_content_type(), part.get_payload()
+    kind = part.get_content_type()
     if kind in _ENCRYPTED:
         return _Content(names=_names_of(part, kind), is_encrypted=True)
+    # The standard library decodes what is not a list, and stumbles over charsets that are none.
+    payload = part.get_payload() if part.is_multipart() else None
     if not isinstance(payload, list):
         return _read_leaf(part, kind)
     if kind == "message/delivery-status":

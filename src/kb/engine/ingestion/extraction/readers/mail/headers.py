@@ -18,13 +18,23 @@ _MAX_ADDRESS_CHARACTERS = 400
 
 _ENCODED_WORD = re.compile(r"=\?([^?\s]{1,40})\?([bqBQ])\?([^?]*)\?=")
 _GAP = re.compile(r"(?<=\?=)\s+(?==\?)")
+_WHOLE_PARAMETER = re.compile(r"(\w+)\*\s*=", re.ASCII)
+_PIECE_OF_PARAMETER = re.compile(r";\s*(\w+)\*\d+\*?\s*=[^;]*", re.ASCII)
 
 
 class RawHeaders(Compat32):
     """Leaves headers as they were sent: the standard policy stumbles over broken ones, and is slow at long ones."""
 
     def header_fetch_parse(self, name: str, value: str) -> str:
-        return value[:_MAX_PARAMETERS_CHARACTERS] if name.lower().startswith("content-") else value
+        if not name.lower().startswith("content-"):
+            return value
+        return _without_doubtful_pieces(value[:_MAX_PARAMETERS_CHARACTERS])
+
+
+def _without_doubtful_pieces(value: str) -> str:
+    """Some programs send a parameter as a whole and in pieces too, and the standard library stumbles over that."""
+    whole = {name.lower() for name in _WHOLE_PARAMETER.findall(value)}
+    return _PIECE_OF_PARAMETER.sub(lambda piece: "" if piece[1].lower() in whole else piece[0], value)
 
 
 def read_header(message: Message, name: str) -> str:
