@@ -60,8 +60,12 @@ class Child:
 
     def _start(self) -> subprocess.Popen[bytes]:
         # -P: a file called email.py in the current folder must not become a part of the child.
+        command = [sys.executable, "-P", "-m", self._module]
+        # All that it has to know it is told. Settings hold keys, and others can see a process's environment.
+        given = os.environ.items()  # noqa: TID251 - to pass it on, without what is kb's own
+        environment = {name: value for name, value in given if not name.startswith("KB_")}
         process = subprocess.Popen(  # noqa: S603 - a module of our own
-            [sys.executable, "-P", "-m", self._module], stdin=subprocess.PIPE, bufsize=0, pass_fds=self._pass_fds
+            command, stdin=subprocess.PIPE, bufsize=0, pass_fds=self._pass_fds, env=environment
         )
         # A full pipe holds nudges enough; nobody must wait to add one.
         os.set_blocking(_pipe_to(process).fileno(), False)

@@ -233,6 +233,7 @@ def test_everything_is_cleared_only_with_the_exact_phrase(running_engine: Engine
         (b'{"version": "soon"}', EngineTooOld),
         (b"{}", NotAnEngine),
         (b"<html>", NotAnEngine),
+        (b"[" * 100_000, NotAnEngine),
     ],
 )
 def test_an_engine_of_no_use_is_refused(pretend: Pretend, body: bytes, error: type[Exception]) -> None:

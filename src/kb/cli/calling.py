@@ -99,7 +99,7 @@ def failure_of(response: httpx.Response) -> Failure:
         problem = response.json()
         # Where in the request it stood says nothing to somebody who typed `kb get abc`.
         detail, code = str(problem["detail"]).removeprefix("path.id: "), str(problem["code"])
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         return Failure(not_an_engine(str(response.url.join("/"))), Exit.UNREACHABLE)
     return Failure(f"{detail} {advise(code)}".strip(), EXIT_OF_STATUS.get(response.status_code, Exit.FAILED), code)
 

@@ -302,11 +302,11 @@ class EngineClient:
         return await self._call("GET", "/status")
 
     async def is_live(self) -> Json:
-        return dict((await self._send("GET", "/health/live")).json())
+        return self._read(await self._send("GET", "/health/live"))
 
     async def is_ready(self) -> Json:
         """Raises `httpx.HTTPStatusError` with 503 while it is not."""
-        return dict((await self._send("GET", "/health/ready")).json())
+        return self._read(await self._send("GET", "/health/ready"))
 
     async def check_integrity(self) -> Json:
         """Takes as long as it takes to read everything that is stored."""
@@ -341,10 +341,13 @@ class EngineClient:
         return await self._call(method, path, json=body, headers=headers)
 
     async def _call(self, method: str, path: str, **request: Any) -> Json:
-        response = await self._send(method, f"/api/v1{path}", **request)
+        return self._read(await self._send(method, f"/api/v1{path}", **request))
+
+    def _read(self, response: httpx.Response) -> Json:
         try:
             answer = response.json()
-        except ValueError as error:
+        # The second, for what is nested without an end.
+        except (ValueError, RecursionError) as error:
             raise NotAnEngine(str(self._http.base_url)) from error
         if not isinstance(answer, dict):
             raise NotAnEngine(str(self._http.base_url))

@@ -1,5 +1,6 @@
 """Commands on the data directory itself: `backup`, `restore`."""
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -88,6 +89,8 @@ def restore(
             question = question_before_restoring(folder, manifest.to_json())
             require_consent(question, yes=yes, refusal=NOTHING_RESTORED, nobody_to_ask=NOBODY_TO_ASK_BEFORE_RESTORING)
         began = time.monotonic()
+        # As the engine has it: what is kept is nobody else's to read.
+        os.umask(0o077)
         with progress_of_steps() as on_progress:
             restore_base(source, folder, now=datetime.now(UTC), on_progress=on_progress)
         if as_json:

@@ -1,6 +1,7 @@
 """Commands that are programs of their own: `up`, `engine`, `mcp`, `worker`. They run until they are told to stop."""
 
 import logging
+import os
 import signal
 import threading
 from collections.abc import Callable, Mapping
@@ -155,6 +156,8 @@ def _load_engine_settings(host: str | None, port: int | None, data_dir: Path | N
     _warn()
     settings = load_engine_settings({"host": host, "port": port, "data_dir": data_dir})
     settings.refuse_public_without_key()
+    # What is kept is nobody else's to read, even in a folder that somebody has made otherwise.
+    os.umask(0o077)
     try:
         settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

@@ -1,0 +1,43 @@
+"""Who else has an account on the machine reads nothing of a base."""
+
+import stat
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.engine_program import EngineProgram
+
+FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def readable_by_others(folder: Path) -> list[str]:
+    """Files with something in them; locks are empty."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.stat().st_size]
+    assert files
+    return [str(path.relative_to(folder)) for path in files if path.stat().st_mode & FOR_OTHERS]
+
+
+@pytest.fixture
+def engine(running_engine: EngineProgram) -> EngineProgram:
+    """With an original."""
+    answer = httpx.post(f"{running_engine.url}/api/v1/jobs", files={"file": ("fees.txt", b"Nine a month")})
+    assert answer.status_code == 202
+    return running_engine
+
+
+def test_what_the_engine_keeps_is_for_its_user_alone(engine: EngineProgram) -> None:
+    """E1"""
+    assert readable_by_others(engine.data_dir) == []
+    assert not engine.data_dir.stat().st_mode & FOR_OTHERS
+
+
+def test_what_is_restored_is_for_its_user_alone_even_in_a_folder_of_all(engine: EngineProgram, tmp_path: Path) -> None:
+    """E1"""
+    backup, restored = tmp_path / "backup", tmp_path / "restored"
+    restored.mkdir(mode=0o755)
+
+    for arguments in (("backup", str(backup)), ("restore", str(backup), "--data-dir", str(restored), "--yes")):
+        assert engine.run_kb(*arguments).returncode == 0
+
+    assert readable_by_others(restored) == []
+    assert not backup.stat().st_mode & FOR_OTHERS
