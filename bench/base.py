@@ -5,6 +5,7 @@ around random topics: how long a search takes does not depend on what they mean.
 """
 
 import ast
+import hashlib
 import random
 import sysconfig
 from collections.abc import Iterator
@@ -67,6 +68,7 @@ def fill_base(data_dir: Path, chunk_count: int, *, model_fingerprint: str, dimen
 def _add(store: Store, number: int, text: IndexedText) -> None:
     now = datetime.now(UTC)
     title = " ".join(text.chunks[0].passage.text.split()[:6])
+    note = f"{number} {title}"
     store.add_job(NoteSubmission(text=title), idempotency_key=None, max_queued=1, now=now)
     claim = store.claim_job(Lane.INTERACTIVE, now=now, lease_until=now + timedelta(minutes=1))
     assert claim is not None
@@ -77,10 +79,10 @@ def _add(store: Store, number: int, text: IndexedText) -> None:
         title_is_given=True,
         filename=f"{number}.md",
         source_path=None,
-        size_bytes=1,
-        content_hash=f"sha256:{number:064x}",
+        size_bytes=len(note.encode()),
+        content_hash=f"sha256:{hashlib.sha256(note.encode()).hexdigest()}",
         original=None,
-        note_text=title,
+        note_text=note,
         tags=("all", f"group-{number % 100}"),
         metadata={},
         processing_method="text_extraction",

@@ -1,0 +1,125 @@
+"""Many agents at once on one base: what they wait for, what it costs, and whether anything goes wrong.
+
+    python -m bench.load [CHUNKS] [--agents 1,8,32,64] [--seconds N]
+
+Each agent has a connection of its own and a mix of 80 % search, 15 % read and 5 % write. One half calls the tools of
+the MCP server, the other the engine; both demand keys. No agent ever pauses, and all of them share the machine with the
+servers: the latencies are those of a machine that is full. In the end everything that was acknowledged must be found.
+"""
+
+import argparse
+import asyncio
+import random
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+from bench.base import CHUNKS_PER_DOCUMENT, read_english
+from bench.doors import EngineDoor, McpDoor, Tally
+from bench.mixed_agents import Agent, SharedNote, find_lost, to_letters
+from bench.programs import Programs, Weight, start_on_filled_base
+
+SHARES = (0.5, 0.95, 0.99)
+WARM_UP_SHARE = 0.2
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.load")
+    parser.add_argument("chunks", type=int, nargs="?", default=10_000)
+    parser.add_argument("--agents", default="1,8,32,64")
+    parser.add_argument("--seconds", type=float, default=30)
+    given = parser.parse_args()
+    documents, is_well = given.chunks // CHUNKS_PER_DOCUMENT, True
+    with start_on_filled_base(given.chunks) as programs:
+        for number, agents in enumerate(map(int, given.agents.split(","))):
+            name = f"step{to_letters(number)}"
+            step = asyncio.run(run_agents(programs, agents, documents, given.seconds, name=name))
+            report(step)
+            is_well &= not step.wrong
+    sys.exit(0 if is_well else 1)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What came of so many agents."""
+
+    agents: int
+    tally: Tally
+    took_seconds: float
+    before: dict[str, Weight]
+    warm: dict[str, Weight]
+    """After a fifth of the time."""
+    after: dict[str, Weight]
+    wal_mb: float
+    notes: int
+    lost: list[str]
+
+    @property
+    def wrong(self) -> list[str]:
+        """A sentence each."""
+        return self.lost + [f"{count} x {error}" for error, count in self.tally.errors.most_common()]
+
+
+async def run_agents(programs: Programs, count: int, documents: int, seconds: float, *, name: str) -> Step:
+    tally = Tally()
+    agents = await make_agents(programs, count, documents, tally, name=name)
+    before, begun = programs.weigh(), time.monotonic()
+    working = asyncio.gather(*(agent.work_until(begun + seconds) for agent in agents))
+    await asyncio.sleep(seconds * WARM_UP_SHARE)
+    warm = programs.weigh()
+    await working
+    took, after, wal_mb = time.monotonic() - begun, programs.weigh(), programs.wal_mb()
+    with closing(EngineDoor(programs.open_engine(), Tally())) as door:
+        lost = await find_lost(door, agents, agents[0].shared)
+    return Step(count, tally, took, before, warm, after, wal_mb, sum(len(agent.notes) for agent in agents), lost)
+
+
+async def make_agents(programs: Programs, count: int, documents: int, tally: Tally, *, name: str) -> list[Agent]:
+    words = [word for word in read_english() if word.isalpha()]
+    with closing(EngineDoor(programs.open_engine(), Tally())) as door:
+        job_id = await door.add(f"The note {name} is everybody's.", "shared")
+        while (document_id := await door.document_of(job_id)) is None:
+            pass
+        shared = SharedNote(document_id, (await door.get(document_id))["version"])
+    return [
+        Agent(
+            name=f"{name}{to_letters(number)}",
+            # The first of two straight, so that one alone measures the engine.
+            door=McpDoor(programs.open_mcp(), tally) if number % 2 else EngineDoor(programs.open_engine(), tally),
+            chance=random.Random(f"{name} {number}"),  # noqa: S311 - no secret
+            words=words,
+            documents=documents,
+            tally=tally,
+            shared=shared,
+        )
+        for number in range(count)
+    ]
+
+
+def report(step: Step) -> None:
+    tally, took = step.tally, step.took_seconds
+    calls = sum(map(len, tally.milliseconds.values()))
+    heads = f"{'calls':>8} {'p50 ms':>8} {'p95 ms':>8} {'p99 ms':>8}"
+    print(f"{f'{step.agents} agents':10} {heads}   {calls / took:.0f} calls a second, {tally.errors.total()} errors")
+    for kind, taken in tally.milliseconds.items():
+        if taken:
+            print(f"  {kind:8} {len(taken):8}" + "".join(f" {quantile(taken, share):8.1f}" for share in SHARES))
+    for name, end in step.after.items():
+        begin = step.before[name]
+        cpu = (end.cpu_seconds - begin.cpu_seconds) / took
+        memory = f"memory {begin.rss_mb:4.0f} -> {step.warm[name].rss_mb:4.0f} (warm) -> {end.rss_mb:4.0f} MB"
+        print(f"  {name:8} {cpu:4.0%} CPU, {memory}, {end.threads} threads, {begin.handles} -> {end.handles} handles")
+    told = f"{step.notes} notes written, {len(step.lost)} lost, {tally.stale} rewrites refused as stale"
+    print(f"  {told}, {tally.told_to_wait} calls delayed; log of the database {step.wal_mb:.1f} MB")
+    for sentence in step.wrong:
+        print(f"  WRONG: {sentence}")
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    return sorted(values)[min(int(len(values) * share), len(values) - 1)]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""`kb up` in a process of its own, with keys, and what its three processes weigh."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import psutil
+
+from bench.base import fill_base
+from bench.connection import Connection
+from bench.search import is_ready
+from kb.engine.embedding import read_model
+from kb.engine.storage import DATABASE
+from kb.engine.wiring import model_locations
+from kb.settings import cache_dir
+
+ENGINE_KEY = "the-key-of-the-bench"
+AGENT_KEY = "the-key-of-its-agents"
+MODULES = {"worker": "kb.engine.processes.worker_process", "mcp": "kb.mcp.process"}
+
+
+@dataclass(frozen=True)
+class Weight:
+    rss_mb: float
+    handles: int
+    threads: int
+    cpu_seconds: float
+    children: int
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The engine, its worker and the MCP server. Whoever weighs one that has died gets psutil's error."""
+
+    data_dir: Path
+    ports: dict[str, int]
+    processes: dict[str, psutil.Process]
+
+    def open_engine(self) -> Connection:
+        return Connection(self.ports["engine"], ENGINE_KEY)
+
+    def open_mcp(self) -> Connection:
+        return Connection(self.ports["mcp"], AGENT_KEY)
+
+    def weigh(self) -> dict[str, Weight]:
+        return {name: _weigh(process) for name, process in self.processes.items()}
+
+    @property
+    def database(self) -> Path:
+        return self.data_dir / DATABASE
+
+    def wal_mb(self) -> float:
+        wal = self.database.with_name(self.database.name + "-wal")
+        return wal.stat().st_size / 2**20 if wal.exists() else 0.0
+
+
+def _weigh(process: psutil.Process) -> Weight:
+    with process.oneshot():
+        return Weight(
+            rss_mb=process.memory_info().rss / 2**20,
+            handles=process.num_fds(),
+            threads=process.num_threads(),
+            cpu_seconds=sum(process.cpu_times()[:2]),
+            children=len(process.children()),
+        )
+
+
+def find_processes(pid: int) -> dict[str, psutil.Process]:
+    """The three of a `kb up` that is ready; it is itself the engine."""
+    root = psutil.Process(pid)
+    children = {
+        name: next(child for child in root.children() if module in child.cmdline()) for name, module in MODULES.items()
+    }
+    return {"engine": root, **children}
+
+
+@contextmanager
+def start_on_filled_base(chunk_count: int, settings: Mapping[str, str] = {}) -> Iterator[Programs]:
+    """On a base of so many chunks, which is gone afterwards."""
+    model = read_model(model_locations(cache_dir(), None)[0])
+    with tempfile.TemporaryDirectory() as folder:
+        data_dir = Path(folder) / "data"
+        data_dir.mkdir()
+        fill_base(data_dir, chunk_count, model_fingerprint=model.fingerprint, dimension=model.dimension)
+        with start_programs(data_dir, settings) as programs:
+            yield programs
+
+
+@contextmanager
+def start_programs(data_dir: Path, settings: Mapping[str, str] = {}) -> Iterator[Programs]:
+    ports = ["--port", "0", "--mcp-port", "0"]
+    command = [sys.executable, "-m", "kb.cli.main", "up", *ports, "--data-dir", str(data_dir)]
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("KB_")}
+    environment = {**inherited, "KB_API_KEY": ENGINE_KEY, "KB_MCP_API_KEY": AGENT_KEY, **settings}
+    with (
+        (data_dir.parent / f"{data_dir.name}.log").open("w") as log,
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, text=True) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            told = iter(process.stdout)
+            engine, mcp = (next(found[1] for line in told if (found := re.search(rf":(\d+)/{path}", line)))
+                           for path in ("api", "mcp"))  # fmt: skip
+            with httpx.Client(base_url=f"http://127.0.0.1:{engine}", trust_env=False) as client:
+                while not is_ready(client):
+                    time.sleep(0.02)
+            yield Programs(data_dir, {"engine": int(engine), "mcp": int(mcp)}, find_processes(process.pid))
+        finally:
+            process.terminate()
