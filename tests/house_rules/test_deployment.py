@@ -1,6 +1,6 @@
-"""What containers are told must be what the programs know: `compose.yaml` and `deploy/` against the code.
+"""What containers and services are told must be what the programs know: `compose.yaml` and `deploy/` against the code.
 
-D2, and the deployment scenarios of the MCP server. No container is started here.
+D2, and the deployment scenarios of the MCP server. No container and no service is started here.
 """
 
 import json
@@ -25,7 +25,8 @@ from kb.settings import EngineSettings, McpSettings, SettingsError, describe_opt
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILES = sorted((ROOT / "deploy").glob("*.Dockerfile"))
-PAGE = ROOT / "docs" / "how-to" / "run-in-containers.md"
+PAGES = [ROOT / "docs" / "how-to" / name for name in ("run-in-containers.md", "harden.md")]
+UNIT = ROOT / "deploy" / "systemd" / "kb.service"
 
 Service: TypeAlias = dict[str, Any]  # Any: YAML
 Steps: TypeAlias = list[tuple[str, str]]
@@ -189,8 +190,8 @@ def test_every_option_of_a_program_can_be_given_to_its_container(name: str) -> N
     assert set(SERVICES[name]["environment"]) == options - FIXED
 
 
-@pytest.mark.parametrize("path", [ROOT / "compose.yaml", PAGE, *DOCKERFILES], ids=lambda path: path.name)
-def test_every_variable_named_for_containers_is_a_setting(path: Path) -> None:
+@pytest.mark.parametrize("path", [ROOT / "compose.yaml", UNIT, *PAGES, *DOCKERFILES], ids=lambda path: path.name)
+def test_every_variable_that_is_named_is_a_setting(path: Path) -> None:
     """D2"""
     settings = {option.variable for option in describe_options()}
 
@@ -279,3 +280,30 @@ def test_the_mcp_server_has_room_for_all_the_uploads_that_it_accepts() -> None:
     (room,) = re.findall(r"size=(\d+)g", SERVICES["mcp"]["tmpfs"][0])
 
     assert int(room) * 1024 * BYTES_PER_MB >= 2 * MAX_STAGED_BYTES
+
+
+def unit_lines(name: str) -> list[str]:
+    return re.findall(rf"^{name}=(.*)$", UNIT.read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
+def test_the_service_runs_kb_up_as_its_own_user_on_its_own_folder_with_its_keys(tmp_path: Path) -> None:
+    """D2"""
+    (program,), folder = unit_lines("ExecStart"), tmp_path / "state"
+    given = dict(entry.split("=") for line in unit_lines("Environment") for entry in line.split())
+
+    settings = read_settings(EngineSettings, {}, {"KB_DATA_DIR": given["KB_DATA_DIR"]}, folder)
+
+    assert program.split()[1:] == ["up"]
+    assert "up" in ENTRIES
+    assert unit_lines("User") == ["kb"]
+    assert settings.data_dir == Path("/var/lib") / unit_lines("StateDirectory")[0]
+    assert {"KB_API_KEY_FILE", "KB_MCP_API_KEY_FILE"} <= given.keys()
+    assert int(unit_lines("TimeoutStopSec")[0]) > SHUTDOWN_WITHIN_SECONDS + STOP_WITHIN_SECONDS
+
+
+def test_the_service_takes_nothing_that_the_readers_of_files_need() -> None:
+    """D2, I5: they lower their own priority and limits, and ONNX Runtime looks at the processor."""
+    assert unit_lines("SystemCallFilter") == ["@system-service", "~@privileged"]
+    assert unit_lines("ProcSubset") == []
+    assert unit_lines("NoNewPrivileges") == ["yes"]
+    assert unit_lines("ProtectSystem") == ["strict"]

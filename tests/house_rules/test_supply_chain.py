@@ -1,0 +1,40 @@
+"""What is told of the things kb is made of must be all of it: `deploy/sbom.py` against the lock."""
+
+import re
+from pathlib import Path
+
+from deploy.sbom import describe
+
+COMPONENTS = describe()["components"]
+ROOT = Path(__file__).parents[2]
+LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+
+# Permissive, but for the last: it asks only that changes to its own files be published, and kb changes none.
+LICENCES = re.compile(r"\b(MIT|BSD|0BSD|Apache|ISC|PSF-2\.0|Zlib|CC0-1\.0|any-OSI|blessing|MPL-2\.0|Mozilla)\b")
+# They build the package, and are not installed where it is not built.
+BUILDERS = {"hatchling", "tomlkit", "trove-classifiers"}
+
+
+def test_every_pinned_package_is_told_with_its_version_and_every_digest() -> None:
+    told = {part["name"]: part for part in COMPONENTS if "purl" in part}
+
+    assert {(name, part["version"]) for name, part in told.items()} == set(
+        re.findall(r"^([\w.-]+)==(\S+)", LOCK, re.MULTILINE)
+    )
+    digests = [digest["content"] for part in told.values() for digest in part["hashes"]]
+    assert sorted(digests) == sorted(re.findall(r"--hash=sha256:(\w+)", LOCK))
+
+
+def test_every_licence_is_known_and_permissive() -> None:
+    for part in COMPONENTS:
+        (licence,) = part["licenses"]
+        told = licence.get("expression") or licence["license"]["name"]
+        assert LICENCES.search(told) or part["name"] in BUILDERS, f"{part['name']}: {told}"
+        assert "GPL" not in told
+
+
+def test_models_and_libraries_inside_wheels_are_told() -> None:
+    inside = {inner["name"]: inner for part in COMPONENTS for inner in part.get("components", [])}
+
+    assert {"sqlite", "pdfium", "libxml2", "model.safetensors", "PP-OCRv6_det_small.onnx"} <= inside.keys()
+    assert all(len(part["hashes"]) == 1 for part in inside.values() if part["type"] == "file")
