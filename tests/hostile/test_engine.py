@@ -1,12 +1,10 @@
 """An engine that is given hostile files goes on as if nothing had been."""
 
-import os
 import signal
 import statistics
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import psutil
@@ -15,11 +13,18 @@ from tests.engine_program import EngineProgram
 from tests.faults.amounts import IS_FULL, Tell, amount
 from tests.hostile.all_files import FROM_SAMPLES, GENERATED, spread
 from tests.hostile.hostile_file import LIMIT, READ, TIMEOUT, HostileFile
-from tests.hostile.markup import FOREIGN_FILE
 from tests.hostile.pdfs import endless_pdf
+from tests.hostile.watched_engine import (
+    KNOWN_WORD,
+    add_known_document,
+    assert_calls_are_harmless,
+    code_of,
+    list_outside,
+    open_engine,
+    submit,
+    wait_until_finished,
+)
 from tests.hostile.watching import (
-    calls_of_readers,
-    find_changes,
     find_readers,
     find_worker,
     megabytes,
@@ -28,39 +33,18 @@ from tests.hostile.watching import (
     watching,
 )
 
-KNOWN_WORD = "zymurgy"
-OWN_PRIORITY = "/proc/self/autogroup"
 # A longer text that is read would only have the embedding measured.
 SHORT_BYTES = 20_000
 MAY_GROW_MEGABYTES = 30
 WORKER_MAY_GROW_MEGABYTES = 150
 # The machine may be busy with other tests.
 SEARCH_WITHIN_SECONDS = 5.0
-JOB_WITHIN_SECONDS = 120
-FINISHED = ("completed", "failed", "cancelled")
 
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory, model_folder: Path, cache_dir: Path) -> Iterator[EngineProgram]:
-    """With a home and a folder for temporary files of its own, so that what is left there can be seen."""
-    folder = tmp_path_factory.mktemp("hostile")
-    homes = {"HOME": folder / "home", "TMPDIR": folder / "temporary"}
-    for home in homes.values():
-        home.mkdir()
-    settings = {name: str(home) for name, home in homes.items()} | {"XDG_CACHE_HOME": str(cache_dir.parent)}
-    program = EngineProgram(folder, settings)
-    program.start()
-    # The MCP server makes a folder for its own uploads when it starts.
-    wait_for(lambda: is_up(program.mcp_url), "the MCP server is up")
-    yield program
-    program.stop()
-
-
-def is_up(url: str) -> bool:
-    try:
-        return httpx.get(f"{url}/health", trust_env=False).is_success
-    except httpx.TransportError:
-        return False
+    with open_engine(tmp_path_factory.mktemp("hostile"), cache_dir) as program:
+        yield program
 
 
 @pytest.fixture
@@ -80,41 +64,6 @@ def choose_files() -> list[HostileFile]:
 
 def _ends_soon(file: HostileFile) -> bool:
     return READ not in file.ends or len(file.make()) <= SHORT_BYTES
-
-
-def submit(http: httpx.Client, filename: str, content: bytes) -> dict[str, Any]:
-    """The job; or, of a file that is refused at once, one that failed with the code."""
-    answer = http.post("/jobs", files={"file": (filename, content)})
-    body: dict[str, Any] = answer.json()
-    if answer.status_code == httpx.codes.ACCEPTED:
-        return body
-    assert answer.status_code in (415, 422), answer.text
-    return {"status": "failed", "error": {"code": body["code"], "message": body["detail"]}}
-
-
-def wait_until_finished(http: httpx.Client, job: dict[str, Any]) -> dict[str, Any]:
-    def is_finished() -> bool:
-        if job["status"] not in FINISHED:
-            job.update(http.get(f"/jobs/{job['id']}").json())
-        return job["status"] in FINISHED
-
-    wait_for(is_finished, f"job {job} is finished", JOB_WITHIN_SECONDS)
-    return job
-
-
-def code_of(job: dict[str, Any]) -> str:
-    return READ if job["status"] == "completed" else str(job["error"]["code"])
-
-
-def list_outside(engine: EngineProgram) -> set[Path]:
-    """Whatever lies about the engine, less its data directory."""
-    places = [engine.data_dir.parent / "home", engine.data_dir.parent / "temporary"]
-    return {path for place in places for path in place.rglob("*")} | set(Path.cwd().iterdir())
-
-
-def add_known_document(http: httpx.Client) -> None:
-    job = submit(http, "known.txt", f"The word is {KNOWN_WORD}.".encode())
-    assert code_of(wait_until_finished(http, job)) == READ
 
 
 @pytest.mark.usefixtures("strace")
@@ -149,18 +98,6 @@ def test_hostile_files_fail_one_by_one_and_nothing_else_does(
         f"engine {before:.0f} MB before, {watched.most_megabytes:.0f} MB at most; "
         f"worker {worker_before:.0f} MB before, {megabytes(worker):.0f} MB after"
     )
-
-
-def assert_calls_are_harmless(log: str, data_dir: Path) -> None:
-    of_readers = calls_of_readers(log)
-    assert "openat(" in of_readers
-    # By which those that read pictures come last.
-    assert find_changes(of_readers) <= {OWN_PRIORITY}
-    assert [
-        path for path in find_changes(log) - {os.devnull, OWN_PRIORITY} if not Path(path).is_relative_to(data_dir)
-    ] == []
-    assert "AF_INET" not in log
-    assert FOREIGN_FILE not in log
 
 
 # One that is stopped is given as long as an honest one.

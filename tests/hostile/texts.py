@@ -121,9 +121,21 @@ def _in_mail() -> Iterator[HostileFile]:
         "parameters-without-end": lambda: (
             head + b"Content-Type: text/plain" + b"; a*0*=utf-8''x" * 20_000 + b"\n\nword"
         ),
+        "a-name-whole-and-in-pieces": lambda: (
+            head + b"Content-Disposition: inline; filename*0=\"a\"; FileName*1*=b; filename*=utf-8''ab\n\nword"
+        ),
+        "a-charset-whole-and-in-pieces": lambda: (
+            head + b"Content-Type: text/plain; charset*=utf-8''utf-8; charset*0=x\n\nword"
+        ),
+        "a-boundary-whole-and-in-pieces": lambda: (
+            head + b"Content-Type: multipart/mixed; boundary*=''b; boundary*0=c\n\n--b\n\nword\n--b--"
+        ),
         "a-date-that-is-none": lambda: head + b"Date: " + b"1" * 100_000 + b"\n\nword",
         "an-id-of-brackets": lambda: head + b"Message-ID: " + b"[" * 50_000 + b"\n\nword",
         "an-unknown-charset": lambda: head + b"Content-Type: text/plain; charset=" + b"x" * 1_000 + b"\n\nword",
+        "a-charset-of-no-letters": lambda: head + b"Content-Type: text/plain; charset=\xff\n\nword \xe4",
+        "a-charset-with-a-language": lambda: head + b"Content-Type: text/plain; charset*=utf-8'en'utf-8\n\nword \xe4",
+        "a-charset-for-names-of-hosts": lambda: head + b"Content-Type: text/plain; charset=idna\n\nword \xe4",
         "base-64-of-noise": lambda: head + b"Content-Transfer-Encoding: base64\n\n" + b"A!" * 1_000_000,
         "printable-escapes": lambda: head + b"Content-Transfer-Encoding: quoted-printable\n\nword " + b"=" * MEGABYTE,
         "an-attachment-named-to-climb": lambda: (

@@ -16,10 +16,12 @@ from tests.engine_program import EngineProgram
 
 WORKER = "kb.engine.processes.worker_process"
 READER = "kb.engine.ingestion.extraction.child"
+KINDS = {"worker": WORKER, "reader": READER, "reader of pictures": "kb.engine.ingestion.extraction.ocr.child"}
 WAIT_SECONDS = 30
 _TRACED = "%network,open,openat,creat,mkdir,mkdirat,link,linkat,symlink,symlinkat,rename,renameat,renameat2,execve"
 _CHANGES = re.compile(r"O_WRONLY|O_RDWR|O_CREAT| (?:creat|mkdir|link|symlink|rename)(?:at|at2)?\(")
 _QUOTED = re.compile(r'"([^"]*)"')
+_MOST_MEMORY = re.compile(r"VmHWM:\s+(\d+) kB")
 _MEGABYTE = 1024 * 1024
 
 
@@ -59,8 +61,8 @@ class Watched:
 
 
 @contextlib.contextmanager
-def watching(engine: EngineProgram, word: str) -> Iterator[Watched]:
-    """Search for `word`, which one document holds, without a pause."""
+def watching(engine: EngineProgram, word: str, *, pause_seconds: float = 0.05) -> Iterator[Watched]:
+    """Search for `word`, which one document holds, again and again."""
     watched, done = Watched(), threading.Event()
     process = psutil.Process(engine.process.pid)
 
@@ -74,7 +76,7 @@ def watching(engine: EngineProgram, word: str) -> Iterator[Watched]:
                     watched.refused.append(f"{answer.status_code} {answer.text}")
                 watched.most_megabytes = max(watched.most_megabytes, megabytes(process))
                 # The worker has the same two cores to read with.
-                done.wait(0.05)
+                done.wait(pause_seconds)
 
     thread = threading.Thread(target=watch)
     thread.start()
@@ -83,6 +85,40 @@ def watching(engine: EngineProgram, word: str) -> Iterator[Watched]:
     finally:
         done.set()
         thread.join()
+
+
+@contextlib.contextmanager
+def watching_processes(engine: EngineProgram) -> Iterator[dict[str, float]]:
+    """The most megabytes that a process of each kind has taken, as far as it was seen."""
+    most: dict[str, float] = {}
+    done = threading.Event()
+
+    def watch() -> None:
+        root = psutil.Process(engine.process.pid)
+        while not done.wait(0.2):
+            for process in [root, *root.children(recursive=True)]:
+                with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError, FileNotFoundError):
+                    kind = "engine" if process == root else _kind_of(process)
+                    most[kind] = max(most.get(kind, 0), _most_megabytes(process))
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield most
+    finally:
+        done.set()
+        thread.join()
+
+
+def _kind_of(process: psutil.Process) -> str:
+    command = " ".join(process.cmdline())
+    return next((kind for kind, module in KINDS.items() if module in command), "other")
+
+
+def _most_megabytes(process: psutil.Process) -> float:
+    """Since it began."""
+    found = _MOST_MEMORY.search(Path(f"/proc/{process.pid}/status").read_text())
+    return int(found[1]) / 1024 if found else 0
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("src", "tests", "evaluation", "bench", "docs")
+FOLDERS = ("src", "tests", "evaluation", "bench", "docs", "deploy")
 MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 60
 

@@ -1,9 +1,10 @@
 import os
+from pathlib import Path
 
 import httpx
 import pytest
 from tests.mcp_server.conftest import Use, add_note, unique, until, upload
-from tests.mcp_server.staging import encoded
+from tests.mcp_server.staging import encoded, staged_files
 
 from kb.client import EngineClient, Json
 from kb.mcp.answers import BUDGET_BYTES, size_of
@@ -11,6 +12,7 @@ from kb.mcp.errors import ToolError
 from kb.mcp.tools import Effect
 from kb.mcp.toolsets import jobs
 from kb.mcp.toolsets.kb import KB_TOOLS
+from kb.mcp.uploads import MAX_OPEN_UPLOADS
 
 pytestmark = pytest.mark.anyio
 
@@ -288,14 +290,22 @@ async def test_a_file_that_is_too_large_is_refused_before_a_byte_is_sent(kb: Use
     assert (refused.value.code, refused.value.details) == ("file_too_large", {"max_size_mb": 100})
 
 
-async def test_an_upload_whose_file_the_engine_refuses_can_be_finished_again(kb: Use) -> None:
-    started = await kb("kb_upload_start", filename="program.exe", total_size=4)
-    await kb("kb_upload_chunk", upload_id=started["upload_id"], chunk_index=0, data=encoded(b"MZ\x00\x01"))
-
-    for _ in range(2):
-        with pytest.raises(httpx.HTTPStatusError) as refused:
+async def test_an_upload_whose_file_the_engine_refuses_says_so_each_time_and_takes_no_room(
+    kb: Use, tmp_path: Path
+) -> None:
+    """M13"""
+    for _ in range(MAX_OPEN_UPLOADS + 1):
+        started = await kb("kb_upload_start", filename="program.exe", total_size=4)
+        chunk = {"upload_id": started["upload_id"], "chunk_index": 0, "data": encoded(b"MZ\x00\x01")}
+        await kb("kb_upload_chunk", **chunk)
+        with pytest.raises(httpx.HTTPStatusError):
             await kb("kb_upload_finish", upload_id=started["upload_id"])
+
+    for tool, arguments in (("kb_upload_finish", {"upload_id": started["upload_id"]}), ("kb_upload_chunk", chunk)):
+        with pytest.raises(httpx.HTTPStatusError) as refused:
+            await kb(tool, **arguments)
         assert refused.value.response.json()["code"] == "unsupported_format"
+    assert staged_files(tmp_path / "uploads") == []
 
 
 async def test_jobs_are_listed_newest_first_and_found_by_id_and_status(kb: Use, engine: EngineClient) -> None:
