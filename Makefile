@@ -7,7 +7,11 @@ NODE_STAMP := .node/.set-up
 # Node.js trusts a list of its own, on which the proxy of a company never is; the system's list has it.
 CERTIFICATES := $(wildcard /etc/ssl/certs/ca-certificates.crt)
 
-.PHONY: help setup run check test test-all faults strace conformance evaluate bench docs screens lock clean
+# Steps that do not wait for one another go side by side: both set-ups, the types and the unit tests. Two goals, such
+# as `make clean test`, go one after the other.
+MAKEFLAGS += $(if $(word 2,$(MAKECMDGOALS)),,--jobs=2)
+
+.PHONY: help setup run check test test-all faults load soak mutants audit strace conformance evaluate bench docs screens lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,21 +21,53 @@ setup: $(STAMP) ## Make .venv, install everything into it and fetch the model (o
 run: $(STAMP) ## Set up if need be, then start kb; Ctrl-C stops it
 	@exec $(BIN)/kb up
 
-check: $(STAMP) ## Format, lint, types, imports, unit tests and house rules; under a minute
+.PHONY: format lint types unit imports
+check: format lint types unit imports ## Format, lint, types, imports, unit tests and house rules; under a minute
+
+format: $(STAMP)
 	$(BIN)/ruff format --check .
+
+lint: $(STAMP)
 	$(BIN)/ruff check .
+
+types: $(STAMP)
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+
+unit: $(STAMP)
 	$(BIN)/pytest -q tests/unit tests/house_rules
 
+imports: $(STAMP)
+	$(BIN)/lint-imports
+
+# A file of tests stays with one of the two that run them: what its tests share is made once.
 test: check $(NODE_STAMP) strace ## Check, then every test, with a selection of the faults
-	$(BIN)/pytest tests --ignore=tests/unit --ignore=tests/house_rules
+	$(BIN)/pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder \
+		tests --ignore=tests/unit --ignore=tests/house_rules
 
-test-all: check $(NODE_STAMP) strace ## Check, then every test, with all the faults
-	FAULTS=full $(BIN)/pytest tests --ignore=tests/unit --ignore=tests/house_rules
+test-all: export FAULTS := full
+test-all: test ## Check, then every test, with all the faults
 
-faults: $(STAMP) strace ## Kill, fill up and tear a base, and add hostile files: docs/design/faults.md
-	FAULTS=full $(BIN)/pytest tests/faults tests/hostile
+faults: $(STAMP) strace ## Kill, fill up and tear a base, attack it, and add hostile files: docs/reliability.md
+	FAULTS=full $(BIN)/pytest tests/faults tests/hostile tests/security tests/load tests/api/test_openapi.py tests/unit/test_keys.py
+
+load: $(STAMP) ## Have up to 64 agents search, read and write in bases of 10,000 and 100,000 chunks
+	$(BIN)/python -m bench.load 10000
+	$(BIN)/python -m bench.load 100000
+
+soak: $(STAMP) ## Use a base hard for half an hour, and see that nothing grows (MINUTES=30)
+	$(BIN)/python -m bench.soak $(or $(MINUTES),30)
+
+mutants: $(STAMP) strace ## Break the code in known ways, one by one: the tests must notice each
+	$(BIN)/python -m tests.mutants
+
+# The tools are many and not needed for anything else, so they have an environment of their own. --strict: a package
+# that the database does not know is a failure, and not one without vulnerabilities.
+audit: $(STAMP) ## Look for known vulnerabilities in what is pinned, and list all of it in dist/kb.cdx.json
+	@mkdir -p dist
+	$(BIN)/python -m deploy.sbom > dist/kb.cdx.json
+	@test -x .audit/bin/pip-audit || { $(PYTHON) -m venv .audit && \
+		.audit/bin/pip install --quiet --disable-pip-version-check pip-audit==2.10.1; }
+	.audit/bin/pip-audit --strict --require-hashes --disable-pip --requirement requirements.lock
 
 conformance: $(STAMP) $(NODE_STAMP) ## Run the official suite of MCP for each revision of the protocol
 	$(BIN)/python -m tests.mcp_server.conformance
@@ -61,9 +97,9 @@ lock: $(STAMP) ## Pin what pyproject.toml asks for (ARGS=--upgrade: at its newes
 		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
 		$(ARGS) --output-file requirements.lock -
 
-clean: ## Remove .venv, .node and all that the tools left behind
-	rm -rf .venv .node dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .schemathesis
-	find src tests evaluation bench docs -name __pycache__ -type d -prune -exec rm -rf {} +
+clean: ## Remove .venv, .node, .audit and all that the tools left behind
+	rm -rf .venv .node .audit dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .schemathesis
+	find src tests evaluation bench docs deploy -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp comes last, so that a set-up that failed half-way is done again.
 $(STAMP): requirements.lock pyproject.toml
@@ -77,9 +113,10 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(BIN)/kb model fetch
 	@touch $@
 
-# What only apt can give is installed by root, and otherwise asked for. apt may not know of any package yet.
-apt_install = { test "$$(id -u)" = 0 && { apt-get install --yes -qq $(1) || \
-	{ apt-get update -qq && apt-get install --yes -qq $(1); }; }; } >/dev/null 2>&1
+# What only apt can give is installed by root, and otherwise asked for. apt may not know of any package yet, and
+# refuses to be called twice at a time.
+apt_install = { test "$$(id -u)" = 0 && flock Makefile sh -c 'apt-get install --yes -qq $(1) || \
+	{ apt-get update -qq && apt-get install --yes -qq $(1); }'; } >/dev/null 2>&1
 
 strace:
 	@command -v strace >/dev/null || $(call apt_install,strace) || { \

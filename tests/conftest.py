@@ -4,15 +4,29 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from tests.engine_program import EngineProgram
 
 from kb.engine.embedding import fetch_bundled_model, open_embedder
 from kb.engine.ports import Embedder
 
+COUNTED = "counted"
+"""The property under which a test records a line about what it has counted."""
+
 
 def pytest_configure() -> None:
     # A shell has what it runs in the background ignore Ctrl-C, and the programs that the tests start would too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # An example may take any time: other tests run beside it.
+    settings.register_profile("patient", settings(), deadline=None)
+    settings.load_profile("patient")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests have counted. They cannot print it: what is printed by tests that run side by side is lost."""
+    reports = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
+    for line in [value for report in reports for name, value in report.user_properties if name == COUNTED]:
+        terminalreporter.write_line(f"  {line}")
 
 
 @pytest.fixture(scope="session")

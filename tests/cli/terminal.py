@@ -1,5 +1,6 @@
 """`kb` on a terminal of its own, as a person uses it: what it writes there, and what is typed."""
 
+import codecs
 import os
 import pty
 import select
@@ -25,11 +26,15 @@ class OnTerminal:
 
     def __init__(self, *arguments: str, environment: Mapping[str, str], columns: int = 100, rows: int = 30) -> None:
         self.output = ""
+        # A piece that is read may end within a character.
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._screen, terminal = pty.openpty()
         ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        # It is to ask the terminal for its size, whatever that of the tests is.
+        inherited = {name: value for name, value in environment.items() if name not in {"COLUMNS", "LINES"}}
         self._process = subprocess.Popen(
             kb_command(*arguments),
-            env={**environment, "TERM": "xterm-256color"},
+            env={**inherited, "TERM": "xterm-256color"},
             stdin=terminal,
             stdout=terminal,
             stderr=terminal,
@@ -79,5 +84,5 @@ class OnTerminal:
         except OSError:
             # So Linux says that nobody has the terminal open any more.
             return False
-        self.output += piece.decode(errors="replace")
+        self.output += self._decoder.decode(piece)
         return bool(piece)

@@ -192,12 +192,17 @@ def test_what_the_engine_would_say_of_every_file_ends_the_command(kb: Kb, engine
 
 
 def test_many_jobs_are_looked_at_together(kb: Kb, engine: ScriptedEngine, folder: Path) -> None:
-    finish = threading.Timer(0.5, lambda: setattr(engine, "status", "completed"))
-    finish.start()
+    def finish_when_looked_at_twice() -> None:
+        while engine.looks["list"] < 2 and engine.looks["one"] <= 4:
+            time.sleep(0.01)
+        engine.status = "completed"
+
+    watching = threading.Thread(target=finish_when_looked_at_twice)
+    watching.start()
 
     result = kb("add", str(folder), KB_ENGINE_URL=engine.url)
 
-    finish.join()
+    watching.join()
     assert (result.exit_code, len(result.stdout.splitlines())) == (0, 8)
     assert engine.looks["list"] > 1
     assert engine.looks["one"] <= 4

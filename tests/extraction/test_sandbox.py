@@ -273,6 +273,6 @@ def test_each_of_several_pieces_of_work_is_given_a_time_of_its_own(tmp_path: Pat
     spin = "spun = time.process_time()\nwhile time.process_time() < spun + {}: pass\n"
 
     one_too_long = run_confined(f"{work}allow(1)\n{spin.format(3)}", tmp_path)
-    two_in_time = run_confined(f"{work}{2 * f'allow(2){chr(10)}{spin.format(0.9)}'}", tmp_path)
+    three_in_time = run_confined(f"{work}{3 * f'allow(2){chr(10)}{spin.format(0.7)}'}", tmp_path)
 
-    assert (one_too_long, two_in_time) == (-signal.SIGXCPU, 0)
+    assert (one_too_long, three_in_time) == (-signal.SIGXCPU, 0)

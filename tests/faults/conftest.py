@@ -1,10 +1,11 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.conftest import COUNTED
 from tests.engine_program import EngineProgram
 from tests.faults.amounts import IS_FULL, SEED, Tell
 
@@ -27,14 +28,9 @@ def engine(faulty_engine: EngineProgram) -> EngineProgram:
 
 
 @pytest.fixture
-def tell(capsys: pytest.CaptureFixture[str]) -> Tell:
-    """Say in one line what a test has counted, whether or not pytest shows what tests print."""
-
-    def tell(counted: str) -> None:
-        with capsys.disabled():
-            print(f"\n  {counted}; seed {SEED}", flush=True)  # noqa: T201 - what the test is for
-
-    return tell
+def tell(record_property: Callable[[str, object], None]) -> Tell:
+    """Say in one line what a test has counted; it is shown after all tests."""
+    return lambda counted: record_property(COUNTED, f"{counted}; seed {SEED}")
 
 
 @pytest.fixture(scope="session")
