@@ -10,6 +10,7 @@ import uvicorn
 from kb.engine.api.app import create_app
 from kb.engine.api.guard import Access
 from kb.engine.api.unread import render_unread
+from kb.engine.processes.memory import share_memory_among_threads
 from kb.engine.processes.worker_process import start_worker
 from kb.engine.wiring import EngineOptions, open_engine
 from kb.listening import listen, url_of
@@ -28,6 +29,7 @@ def serve_engine(
 
     Before anything is changed, raises `CannotStart` if the port and `Conflict` if the data directory is taken.
     """
+    share_memory_among_threads()
     with ExitStack() as opened:
         listener = opened.enter_context(listen(host, port, "KB_PORT"))
         url = url_of(listener)
