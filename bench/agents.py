@@ -15,9 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from bench.agents_at_work.connection import Connection, Json
+from bench.agents_at_work.programs import Programs, start_on_filled_base
 from bench.base import read_english
-from bench.connection import Connection, Json
-from bench.programs import Programs, start_on_filled_base
 
 AGENTS = (1, 8, 64)
 CALLS_A_ROUND = 192

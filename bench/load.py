@@ -4,7 +4,8 @@
 
 Each agent has a connection of its own and a mix of 80 % search, 15 % read and 5 % write. One half calls the tools of
 the MCP server, the other the engine; both demand keys. No agent ever pauses, and all of them share the machine with the
-servers: the latencies are those of a machine that is full. In the end everything that was acknowledged must be found.
+servers: the latencies are those of a machine that is full. In the end everything that was acknowledged must be found,
+and no program may have grown since a fifth of the time was over, by which it counts as warm.
 """
 
 import argparse
@@ -16,13 +17,14 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
+from bench.agents_at_work.doors import EngineDoor, McpDoor, Tally
+from bench.agents_at_work.mixed_agents import Agent, SharedNote, find_lost, to_letters, wait_for_document
+from bench.agents_at_work.programs import Programs, Weight, start_on_filled_base
 from bench.base import CHUNKS_PER_DOCUMENT, read_english
-from bench.doors import EngineDoor, McpDoor, Tally
-from bench.mixed_agents import Agent, SharedNote, find_lost, to_letters
-from bench.programs import Programs, Weight, start_on_filled_base
 
 SHARES = (0.5, 0.95, 0.99)
 WARM_UP_SHARE = 0.2
+MAX_RISE_MB = 8.0
 
 
 def main() -> None:
@@ -37,7 +39,7 @@ def main() -> None:
             name = f"step{to_letters(number)}"
             step = asyncio.run(run_agents(programs, agents, documents, given.seconds, name=name))
             report(step)
-            is_well &= not step.wrong
+            is_well &= not step.wrong and not step.grown
     sys.exit(0 if is_well else 1)
 
 
@@ -61,6 +63,16 @@ class Step:
         """A sentence each."""
         return self.lost + [f"{count} x {error}" for error, count in self.tally.errors.most_common()]
 
+    @property
+    def grown(self) -> list[str]:
+        """The programs that have, a sentence each. A step of some seconds is over before they are warm."""
+        rises = {name: end.rss_mb - self.warm[name].rss_mb for name, end in self.after.items()}
+        return [
+            f"The {name} grows: {rise:.1f} MB, and {MAX_RISE_MB:g} are allowed."
+            for name, rise in rises.items()
+            if rise > MAX_RISE_MB
+        ]
+
 
 async def run_agents(programs: Programs, count: int, documents: int, seconds: float, *, name: str) -> Step:
     tally = Tally()
@@ -79,9 +91,7 @@ async def run_agents(programs: Programs, count: int, documents: int, seconds: fl
 async def make_agents(programs: Programs, count: int, documents: int, tally: Tally, *, name: str) -> list[Agent]:
     words = [word for word in read_english() if word.isalpha()]
     with closing(EngineDoor(programs.open_engine(), Tally())) as door:
-        job_id = await door.add(f"The note {name} is everybody's.", "shared")
-        while (document_id := await door.document_of(job_id)) is None:
-            pass
+        document_id = await wait_for_document(door, await door.add(f"The note {name} is everybody's.", "shared"))
         shared = SharedNote(document_id, (await door.get(document_id))["version"])
     return [
         Agent(
@@ -113,7 +123,7 @@ def report(step: Step) -> None:
         print(f"  {name:8} {cpu:4.0%} CPU, {memory}, {end.threads} threads, {begin.handles} -> {end.handles} handles")
     told = f"{step.notes} notes written, {len(step.lost)} lost, {tally.stale} rewrites refused as stale"
     print(f"  {told}, {tally.told_to_wait} calls delayed; log of the database {step.wal_mb:.1f} MB")
-    for sentence in step.wrong:
+    for sentence in step.wrong + step.grown:
         print(f"  WRONG: {sentence}")
 
 

@@ -22,13 +22,14 @@ from pathlib import Path
 
 import apsw
 import httpx
-from tests.faults.consistency import assert_base_is_consistent, assert_originals_are_those_in_use
 
-from bench.churn import ROUGH, UPLOAD_TTL_SECONDS
-from bench.doors import EngineDoor, Tally, Unexpected
-from bench.load import make_agents
-from bench.mixed_agents import Agent, find_lost
-from bench.programs import Programs, Weight, start_on_filled_base
+from bench.agents_at_work.churn import ROUGH, UPLOAD_TTL_SECONDS
+from bench.agents_at_work.doors import EngineDoor, Tally, Unexpected
+from bench.agents_at_work.mixed_agents import Agent, find_lost
+from bench.agents_at_work.programs import Programs, Weight, start_on_filled_base
+from bench.load import MAX_RISE_MB, make_agents
+from kb.engine.checkup import check_base, read_base
+from kb.engine.storage import DATABASE
 
 CHUNKS = 2_000
 DOCUMENTS = 200
@@ -42,7 +43,6 @@ WARM_UP_SHARE = 0.25
 DRAINED_WITHIN_SECONDS = 60
 
 # What the line through the samples may rise by. One that grows for ever does so by more in half an hour.
-MAX_RISE_MB = 8.0
 MAX_RISE_HANDLES = 6.0
 MAX_RISE_THREADS = 4.0
 MAX_WAL_MB = 64.0
@@ -180,9 +180,11 @@ def slope_of(times: Sequence[float], values: Sequence[float]) -> float:
 
 def judge_base(data_dir: Path) -> list[str]:
     """Whether the base is whole, and not much larger than what it would be if it were written anew."""
-    database = data_dir / "kb.sqlite"
-    assert_base_is_consistent(database)
-    assert_originals_are_those_in_use(data_dir)
+    base = read_base(data_dir)
+    wrong = [damage.message for damage in check_base(data_dir, base, lambda done, total: None)]
+    unused = {path.name for path in (data_dir / "originals").glob("*/*")} - {*base.originals}
+    wrong += [f"The original {name} is of no document." for name in unused]
+    database = data_dir / DATABASE
     compact = data_dir / "compact.sqlite"
     shutil.copy(database, compact)
     with closing(apsw.Connection(str(compact))) as db:
@@ -191,7 +193,7 @@ def judge_base(data_dir: Path) -> list[str]:
         db.pragma("wal_checkpoint(truncate)")
     ratio = database.stat().st_size / compact.stat().st_size
     print(f"database {database.stat().st_size / 2**20:.1f} MB, {ratio:.2f} x of its live data")
-    return [f"The database is {ratio:.2f} x of its live data."] if ratio > MAX_SIZE_OF_LIVE_DATA else []
+    return [*wrong, f"The database is {ratio:.2f} x of its live data."] if ratio > MAX_SIZE_OF_LIVE_DATA else wrong
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests.amounts import SEED, Tell
 from tests.engine_program import EngineProgram
 
 from kb.engine.embedding import fetch_bundled_model, open_embedder
@@ -27,6 +28,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reports = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
     for line in [value for report in reports for name, value in report.user_properties if name == COUNTED]:
         terminalreporter.write_line(f"  {line}")
+
+
+@pytest.fixture
+def tell(record_property: Callable[[str, object], None]) -> Tell:
+    """Say in one line what a test has counted; it is shown after all tests."""
+    return lambda counted: record_property(COUNTED, f"{counted}; seed {SEED}")
 
 
 @pytest.fixture(scope="session")

@@ -211,6 +211,29 @@ def test_any_other_filter_is_answered(api: TestClient, add_note: AddDocument, ke
     assert response.json()["results"] == []
 
 
+@pytest.mark.parametrize("text", [" \n", "a\0b", "\0", "\u0085"])
+def test_e2_text_that_is_blank_or_holds_nul_is_refused_in_words(api: TestClient, text: str) -> None:
+    told = "must hold some text and no NUL character"
+
+    for method, path, body in (
+        ("POST", "/jobs", {"type": "note", "text": text}),
+        ("PATCH", "/notes/1", {"text": text}),
+        ("POST", "/search", {"query": text}),
+    ):
+        problem = assert_refused(send(api, method, path, json.dumps(body)))
+        assert problem["errors"] == [{"field": f"body.{[*body][-1]}", "message": told}]
+    form = assert_refused(api.post(f"{V1}/jobs", files={"file": ("a.txt", b"x")}, data={"title": text}))
+    assert form["errors"] == [{"field": "body.title", "message": told}]
+
+
+def test_e2_a_path_with_nul_is_refused_in_words(api: TestClient) -> None:
+    body = assert_refused(send(api, "POST", "/jobs", '{"type": "note", "text": "x", "source_path": "a\\u0000"}'))
+    query = assert_refused(api.get(f"{V1}/documents", params={"source_path": "a\0"}))
+
+    for problem in (body, query):
+        assert [error["message"] for error in problem["errors"]] == ["must hold no NUL character"]
+
+
 def chunks_of(size_bytes: int) -> Iterator[bytes]:
     for _ in range(size_bytes // 65_536 + 1):
         yield b" " * 65_536

@@ -4,14 +4,18 @@ import logging
 import socket
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from starlette.testclient import TestClient
-from tests.api.calls import MAX_FILE_BYTES, V1, assert_problem
+from tests.api.calls import MAX_FILE_BYTES, OPEN, V1, assert_problem
 from tests.api.conftest import serving
+from tests.bundles import pack
 
-from kb.engine.api.guard import MAX_FORM_BYTES
+from kb.engine.api.app import create_app
+from kb.engine.api.guard import MAX_FORM_BYTES, MAX_JSON_BYTES
 from kb.engine.wiring import Engine
+from kb.serving.bodies import MAX_VALUES
 
 
 def test_e2_a_file_that_is_too_large_is_refused(api: TestClient, engine: Engine) -> None:
@@ -28,6 +32,39 @@ def test_e2_a_file_that_is_too_large_is_refused(api: TestClient, engine: Engine)
         assert_problem(response, 413, "file_too_large")
     assert just_fits.status_code == 202
     assert list((engine.options.data_dir / "originals" / "incoming").iterdir()) == []
+
+
+@pytest.mark.parametrize("content_type", ["multipart/form-data ; boundary=B", " Multipart/Form-Data;boundary=B; x=y"])
+def test_e4_a_file_is_read_in_pieces_however_the_type_of_its_form_is_spelt(engine: Engine, content_type: str) -> None:
+    too_many_values_for_json = part("file", b"," * (MAX_VALUES + 1), filename="a.txt") + END
+    too_large = part("file", b"x" * (MAX_FILE_BYTES + MAX_FORM_BYTES), filename="a.txt") + END
+
+    with TestClient(create_app(engine, OPEN)) as api:
+        taken, refused = (
+            api.post(f"{V1}/jobs", content=content, headers={"Content-Type": content_type})
+            for content in (too_many_values_for_json, too_large)
+        )
+
+    assert taken.status_code == 202
+    assert_problem(refused, 413, "file_too_large")
+
+
+@pytest.mark.parametrize("content_type", ["application/x-tar; x=y", "Application/X-Tar ; x=y"])
+def test_e21_a_bundle_is_read_in_pieces_however_its_type_is_spelt(engine: Engine, content_type: str) -> None:
+    bundle = pack([]) + bytes(MAX_JSON_BYTES)
+
+    with TestClient(create_app(replace(engine, is_stopping=lambda: False), OPEN)) as api:
+        response = api.post(f"{V1}/import", content=bundle, headers={"Content-Type": content_type})
+
+    assert response.status_code == 200
+
+
+def test_e2_what_only_begins_like_a_form_is_none(api: TestClient) -> None:
+    headers = {"Content-Type": "multipart/form-data-x; boundary=B"}
+
+    response = api.post(f"{V1}/jobs", content=bytes(MAX_JSON_BYTES + 1), headers=headers)
+
+    assert_problem(response, 413, "payload_too_large")
 
 
 def chunks_of_form(size_bytes: int) -> Iterator[bytes]:

@@ -1,13 +1,12 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.conftest import COUNTED
+from tests.amounts import IS_FULL
 from tests.engine_program import EngineProgram
-from tests.faults.amounts import IS_FULL, SEED, Tell
 
 
 @pytest.fixture(scope="session")
@@ -25,12 +24,6 @@ def engine(faulty_engine: EngineProgram) -> EngineProgram:
     if faulty_engine.process.poll() is not None:
         faulty_engine.start()
     return faulty_engine
-
-
-@pytest.fixture
-def tell(record_property: Callable[[str, object], None]) -> Tell:
-    """Say in one line what a test has counted; it is shown after all tests."""
-    return lambda counted: record_property(COUNTED, f"{counted}; seed {SEED}")
 
 
 @pytest.fixture(scope="session")

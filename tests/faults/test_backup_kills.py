@@ -10,9 +10,9 @@ from pathlib import Path
 
 import apsw
 import pytest
+from tests.amounts import SEED, Tell, amount
 from tests.bases import make_backup, make_base, restore_backup
 from tests.engine_program import kb_command, own_environment
-from tests.faults.amounts import SEED, Tell, amount
 from tests.faults.conftest import need_right
 
 from kb.engine.backup import read_manifest

@@ -17,10 +17,10 @@ from pathlib import Path
 import apsw
 import numpy as np
 import pytest
+from tests.amounts import SEED, Tell
 from tests.contract.backends import SqliteBackend
 from tests.contract.samples import LATER, add, file, note, revision
 from tests.engine_program import kb_command, own_environment
-from tests.faults.amounts import SEED, Tell
 from tests.folders import open_folder
 
 from kb.engine.errors import KbError

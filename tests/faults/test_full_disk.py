@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.amounts import Tell
 from tests.engine_program import EngineProgram
-from tests.faults.amounts import Tell
 from tests.faults.conftest import need_right
 from tests.faults.consistency import assert_base_is_consistent
 

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
+from tests.amounts import Tell, amount
 from tests.engine_program import EngineProgram
-from tests.faults.amounts import Tell, amount
 
 SUBMITTERS = 4
 ANSWERED_WITHIN_SECONDS = 30

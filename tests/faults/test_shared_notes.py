@@ -8,8 +8,8 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
+from tests.amounts import SEED, Tell, amount
 from tests.engine_program import EngineProgram
-from tests.faults.amounts import SEED, Tell, amount
 
 WRITERS = 16
 READERS = 32

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from itertools import islice
 
-from tests.faults.amounts import IS_FULL
+from tests.amounts import IS_FULL
 from tests.hostile.archives import hostile_archives
 from tests.hostile.damage import damaged_samples, misnamed_samples
 from tests.hostile.hostile_file import HostileFile

@@ -1,3 +1,1 @@
-from tests.faults.conftest import strace, tell
-
-__all__ = ["strace", "tell"]
+from tests.faults.conftest import strace as strace

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from tests.faults.amounts import SEED
+from tests.amounts import SEED
 from tests.hostile.hostile_file import (
     CORRUPT,
     ENCRYPTED,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
-from tests.faults.amounts import SEED
+from tests.amounts import SEED
 from tests.hostile.all_files import GENERATED
 from tests.hostile.damage import list_samples
 from tests.hostile.fuzz_words import WORDS

@@ -3,7 +3,7 @@
 from functools import cache
 
 import pytest
-from tests.faults.amounts import IS_FULL, Tell
+from tests.amounts import IS_FULL, Tell
 from tests.hostile.all_files import GENERATED, choose_from_samples, choose_generated
 from tests.hostile.damage import list_samples, renamed
 from tests.hostile.endings import Ending, count, read_all, wrong

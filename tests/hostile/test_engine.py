@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
+from tests.amounts import IS_FULL, Tell, amount
 from tests.engine_program import EngineProgram
-from tests.faults.amounts import IS_FULL, Tell, amount
 from tests.hostile.all_files import FROM_SAMPLES, GENERATED, spread
 from tests.hostile.hostile_file import LIMIT, READ, TIMEOUT, HostileFile
 from tests.hostile.pdfs import endless_pdf

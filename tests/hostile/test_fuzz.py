@@ -12,8 +12,8 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
+from tests.amounts import IS_FULL, Tell, amount
 from tests.engine_program import EngineProgram
-from tests.faults.amounts import IS_FULL, Tell, amount
 from tests.faults.consistency import assert_base_is_consistent, assert_originals_are_those_in_use
 from tests.hostile.fuzz_corpus import fuzzed_file, has_pictures
 from tests.hostile.fuzz_routes import REFUSED, Routes, Sent

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+from tests.amounts import amount
 from tests.bundles import unpack
-from tests.faults.amounts import amount
 from tests.hostile.containers import DOCX
 from tests.hostile.fuzz_corpus import chance_of, fuzzed_file
 from tests.hostile.fuzz_json import fuzzed_bundle

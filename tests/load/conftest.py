@@ -2,10 +2,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bench.agents_at_work.programs import AGENT_KEY, ENGINE_KEY, Programs, find_processes
 from bench.base import fill_base
-from bench.programs import AGENT_KEY, ENGINE_KEY, Programs, find_processes
 from tests.engine_program import EngineProgram
-from tests.faults.conftest import tell as tell
 
 from kb.engine.embedding import read_model
 

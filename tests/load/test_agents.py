@@ -4,11 +4,11 @@ import asyncio
 import random
 import time
 
+from bench.agents_at_work.churn import ROUGH
+from bench.agents_at_work.programs import Programs
 from bench.base import CHUNKS_PER_DOCUMENT
-from bench.churn import ROUGH
 from bench.load import run_agents
-from bench.programs import Programs
-from tests.faults.amounts import SEED, Tell, amount
+from tests.amounts import SEED, Tell, amount
 from tests.load.conftest import CHUNKS
 
 AGENTS = amount(selection=16, full=64)

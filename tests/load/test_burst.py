@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
+from bench.agents_at_work.programs import ENGINE_KEY
 from bench.load import quantile
-from bench.programs import ENGINE_KEY
+from tests.amounts import IS_FULL, Tell, amount
 from tests.engine_program import EngineProgram
-from tests.faults.amounts import IS_FULL, Tell, amount
 
 FILES = amount(selection=60, full=5_000)
 SENDERS = 4

@@ -13,9 +13,9 @@ from typing import Protocol
 
 import httpx
 import pytest
-from bench.programs import AGENT_KEY, ENGINE_KEY
+from bench.agents_at_work.programs import AGENT_KEY, ENGINE_KEY
+from tests.amounts import Tell, amount
 from tests.engine_program import EngineProgram
-from tests.faults.amounts import Tell, amount
 from tests.load.conftest import SETTINGS
 from tests.mcp_server.programs import Json, McpProgram
 from websockets.exceptions import WebSocketException

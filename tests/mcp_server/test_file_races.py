@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.faults.amounts import amount
+from tests.amounts import amount
 from tests.mcp_server.test_file_roots import CODES, GOOD, read, refuse
 from tests.mcp_server.test_file_roots import root as root
 

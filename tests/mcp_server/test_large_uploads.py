@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.faults.amounts import amount
+from tests.amounts import amount
 from tests.mcp_server.fixtures_processes import (
     AGENT_KEY,
     bearer,

@@ -1,8 +1,8 @@
 import asyncio
 
 import httpx
+from tests.amounts import amount
 from tests.engine_program import EngineProgram
-from tests.faults.amounts import amount
 from tests.mcp_server.programs import Json, RawClient
 
 AGENTS = 64

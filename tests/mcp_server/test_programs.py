@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
+from tests.amounts import IS_FULL
 from tests.engine_program import EngineProgram, kb_command, own_environment
-from tests.faults.amounts import IS_FULL
 from tests.mcp_server.programs import McpProgram, RawClient
 
 from kb.listening import CannotStart, listen

@@ -1,6 +1,7 @@
 """Many clients at once that are slow, silent or idle, in a thread of their own, for as long as a block runs."""
 
 import asyncio
+import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -83,7 +84,11 @@ async def _gather(
 ) -> None:
     for client, number in clients.items():
         for _ in range(number):
-            reader, writer = await asyncio.open_connection(*address, limit=RECEIVE_BYTES)
+            connection = socket.socket()
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
+            connection.settimeout(0)
+            await asyncio.get_running_loop().sock_connect(connection, address)
+            reader, writer = await asyncio.open_connection(sock=connection, limit=RECEIVE_BYTES)
             task = asyncio.create_task(_run(partial(client, reader, writer), writer))
             present.add(task)
             task.add_done_callback(present.discard)

@@ -34,10 +34,12 @@ class Server:
 
 
 @contextmanager
-def open_server(app: Any, limits: Limits) -> Iterator[Server]:
+def open_server(
+    app: Any, limits: Limits, *, websockets: type[WebSocketConnection] | None = WebSocketConnection
+) -> Iterator[Server]:
     with listen("127.0.0.1", 0, "KB_PORT") as listener:
         config = configure_server(
-            app, render=render_unread, limits=limits, shutdown_within_seconds=1, ws=WebSocketConnection
+            app, render=render_unread, limits=limits, shutdown_within_seconds=1, websockets=websockets
         )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([listener],))

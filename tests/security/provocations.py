@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
+from tests.amounts import amount
 from tests.engine_program import EngineProgram
-from tests.faults.amounts import amount
 from tests.security.speaking import WAYS, open_speech
 from tests.security.surfaces import (
     EVERY_KEY,

@@ -9,15 +9,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import httpx
+from fastapi.routing import iter_route_contexts
 from tests.engine_program import EngineProgram
 from tests.security.wire import Header, Request, request_to
 
 from kb.client import FINISHED
 from kb.engine.api.app import create_routes
 from kb.engine.api.bodies import CONFIRMATION_PHRASE
+from kb.mcp.app import PATH
+from kb.settings.programs import McpSettings
 
 Json = dict[str, Any]
 ProgramName = Literal["engine", "mcp"]
@@ -34,6 +38,7 @@ NOTE_TEXT = "Quokkas of the canary text graze on Rottnest."
 TAG = "canary-tag"
 V1 = "/api/v1"
 PUBLIC_PATHS = frozenset({"/health/live", "/health/ready", "/health"})
+MCP_PATHS = (PATH, *(f"{PATH}/{toolset}" for toolset in McpSettings.model_fields["mcp_toolsets"].default))
 CLEARING = {"confirm": True, "confirmation_phrase": CONFIRMATION_PHRASE}
 WAIT_AT_MOST_SECONDS = 30
 
@@ -69,6 +74,16 @@ class Program:
 
     def _keys(self, kind: str) -> list[str]:
         return KEYS[("KB_API_KEY" if self.name == "engine" else "KB_MCP_API_KEY") + kind].split()
+
+
+def keys_in(text: str) -> list[str]:
+    return [key for key in EVERY_KEY if key.lower() in text.lower()]
+
+
+def files_with_keys(program: EngineProgram) -> list[Path]:
+    files = [path for path in program.data_dir.rglob("*") if path.is_file()]
+    assert files
+    return [path for path in files if keys_in(path.read_bytes().decode("latin-1"))]
 
 
 def both_programs(program: EngineProgram) -> tuple[Program, Program]:
@@ -166,16 +181,23 @@ _FORM = b'--x\r\nContent-Disposition: form-data; name="file"; filename="let-in.t
 
 
 def engine_doors(engine: Program, planted: Planted) -> list[Door]:
-    """Every operation that the engine describes, and addresses beside them."""
+    """Every operation that the engine describes, every route that it does not, and addresses beside them."""
+    app = create_routes()
     doors = [
         _engine_door(engine, method, path.removeprefix(V1), operation, planted)
-        for path, operations in create_routes().openapi()["paths"].items()
+        for path, operations in app.openapi()["paths"].items()
         if path.startswith(V1)
         for method, operation in operations.items()
     ]
+    doors += [
+        Door(engine, method, route.path or "/")
+        for route in iter_route_contexts(app.routes)
+        if not (route.include_in_schema and (route.path or "").startswith(V1))
+        for method in sorted(route.methods or {"GET"})
+    ]
     form = (("Content-Type", "multipart/form-data; boundary=x"),)
     doors.append(Door(engine, "POST", f"{V1}/jobs", form, _FORM))
-    beside = ["/api/openapi.json", "/health/live", "/health/ready", "/", "/api", f"{V1}/nothing", "/docs", "/metrics"]
+    beside = ["/", "/api", f"{V1}/nothing", "/docs", "/metrics"]
     return [*doors, *(Door(engine, "GET", path) for path in beside)]
 
 
@@ -192,14 +214,15 @@ def _engine_door(engine: Program, method: str, path: str, operation: Json, plant
 
 
 def mcp_doors(mcp: Program, planted: Planted) -> list[Door]:
-    """Every method on every address of the MCP server, and addresses beside them."""
+    """Every method on every address that the MCP server has by default, and addresses beside them."""
     calls: dict[str, tuple[str, Json]] = {
         "/mcp": ("kb_delete", {"document_id": planted.note_id}),
         "/mcp/kb": ("kb_addnote", {"text": "Let in."}),
         "/mcp/knowledge": ("knowledge-clear", CLEARING),
     }
     doors = []
-    for path, (tool, arguments) in calls.items():
+    for path in MCP_PATHS:
+        tool, arguments = calls[path]
         doors += [
             Door(mcp, "POST", path, (("Content-Type", "application/json"),), call_body(tool, arguments)),
             Door(mcp, "GET", path, (("Accept", "text/event-stream"),)),

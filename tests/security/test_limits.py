@@ -12,11 +12,11 @@ import httpx
 import psutil
 import pytest
 from starlette.testclient import TestClient
+from tests.amounts import IS_FULL, Tell, amount
 from tests.api.calls import OPEN, V1
 from tests.api.conftest import open_engine_with
 from tests.contract.samples import work_off
 from tests.engine_program import EngineProgram
-from tests.faults.amounts import IS_FULL, Tell, amount
 from tests.security.crowd import Client, crowd, follow, get, read_slowly, say_nothing, send_slowly, upload_of
 from tests.security.open_server import WITHIN_SECONDS, open_server, read_to_end, wait_until
 
@@ -31,20 +31,11 @@ AT_ONCE = amount(selection=3, full=64)
 # What a few bodies are parsed into, beside all that are held.
 MOST_GROWTH_BYTES = MAX_HELD_BYTES + 400 * MEGABYTE
 SEARCHES = amount(selection=40, full=2_000)
+WARMING_SEARCHES = 20
+# For a turn on a machine with two processors where other tests are at work.
+MOST_WAITING_SECONDS = 0.15
 
 ONE_MANY = b'{"type":"note","text":"x","query":"x","a":['
-BODIES = {
-    "deep": ONE_MANY + b"[" * 100_000,
-    "long-number": b'{"query":"x","top":' + b"9" * 10_000_000 + b"}",
-    "lists": ONE_MANY + b"[]," * ((MOST_BYTES - 100) // 3) + b"0]}",
-    "as-many-as-allowed": ONE_MANY + b"[]," * (MAX_VALUES // 2 - 100) + b"0]}",
-}
-if IS_FULL:
-    BODIES |= {
-        "objects": ONE_MANY + b'{"a":0},' * ((MOST_BYTES - 100) // 8) + b"0]}",
-        "numbers": ONE_MANY + b"1," * ((MOST_BYTES - 100) // 2) + b"0]}",
-        "too-long": b" " * (MOST_BYTES + 1),
-    }
 PATHS = {"engine": f"{V1}/search", "mcp": "/mcp"} | ({"jobs": f"{V1}/jobs"} if IS_FULL else {})
 
 
@@ -92,6 +83,17 @@ def peak_of(process: psutil.Process) -> int:
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 
 
+def large_bodies() -> Iterator[tuple[str, bytes]]:
+    yield "deep", ONE_MANY + b"[" * 100_000
+    yield "long-number", b'{"query":"x","top":' + b"9" * 10_000_000 + b"}"
+    yield "lists", ONE_MANY + b"[]," * ((MOST_BYTES - 100) // 3) + b"0]}"
+    yield "as-many-as-allowed", ONE_MANY + b"[]," * (MAX_VALUES // 2 - 100) + b"0]}"
+    if IS_FULL:
+        yield "objects", ONE_MANY + b'{"a":0},' * ((MOST_BYTES - 100) // 8) + b"0]}"
+        yield "numbers", ONE_MANY + b"1," * ((MOST_BYTES - 100) // 2) + b"0]}"
+        yield "too-long", b" " * (MOST_BYTES + 1)
+
+
 def post(url: str, path: str, body: bytes) -> int:
     """The status of the answer; 0 if the server hung up before it had read all, and it was lost."""
     try:
@@ -109,13 +111,14 @@ def test_no_body_takes_more_than_its_share_of_memory(program: EngineProgram, whi
     send = partial(post, url_of(program, which), PATHS[which])
 
     with ThreadPoolExecutor(AT_ONCE) as clients:
-        statuses = {name: set(clients.map(send, [body] * AT_ONCE)) for name, body in BODIES.items()}
+        statuses = {name: set(clients.map(send, [body] * AT_ONCE)) for name, body in large_bodies()}
 
     grown = peak_of(process) - before
-    tell(f"{which}: {len(BODIES)} bodies, {AT_ONCE} at once, {grown // MEGABYTE} MB more at the peak")
+    tell(f"{which}: {len(statuses)} bodies, {AT_ONCE} at once, {grown // MEGABYTE} MB more at the peak")
     assert grown < MOST_GROWTH_BYTES
     for name, seen in statuses.items():
         assert seen <= {0, 400, 413, 422, 503}, (name, seen)
+        assert seen - {0}, f"no answer to {name} was seen"
     assert httpx.get(f"{program.url}/health/live", trust_env=False).is_success
 
 
@@ -241,24 +244,27 @@ def test_a_search_is_answered_among_slow_clients(program: EngineProgram, tell: T
         partial(read_slowly, get(f"{V1}/export")): each,
         partial(send_slowly, upload_of(f"{V1}/jobs", 100_000_000)): each,
         partial(follow, get(f"{V1}/events")): each,
-        say_nothing: 200,
     }
+    address = address_of(program.url)
     with httpx.Client(base_url=f"{program.url}{V1}", trust_env=False, timeout=60) as http:
         for number in range(20):
             assert http.post("/jobs", json={"type": "note", "text": f"The mill {number} by the river."}).is_success
-        wait_until(lambda: http.get("/documents").json()["total"] >= 20)
-        time_searches(http, 20)
+        # So much that no export has an end while it is read slowly.
+        assert http.post("/jobs", files={"file": ("a.txt", b"The mill." + b" " * 4_000_000)}).is_success
+        wait_until(lambda: http.get("/documents").json()["total"] >= 21)
+        time_searches(http, WARMING_SEARCHES)
         alone = time_searches(http, SEARCHES)
-        with crowd(address_of(program.url), clients):
+        with crowd(address, clients) as slow, crowd(address, {say_nothing: 200}):
+            time_searches(http, WARMING_SEARCHES)
             among = time_searches(http, SEARCHES)
+            assert slow() == 3 * each
+        time_searches(http, WARMING_SEARCHES)
         again = time_searches(http, SEARCHES)
 
-    told = ", ".join(
-        f"{1000 * p95:.0f} ms {when}" for p95, when in ((alone, "before"), (among, "among"), (again, "after"))
-    )
-    tell(f"{4 * SEARCHES} searches, {3 * each} slow and 200 idle clients: p95 {told}")
-    # Other programs of the machine are at work too: of the two times without a crowd the longer one counts.
-    assert among < 2 * max(alone, again) + 0.1
+    quiet = min(alone, again)
+    told = f"{1000 * among:.0f} ms among them, {1000 * quiet:.0f} ms without: {among / quiet:.1f} times as long"
+    tell(f"{SEARCHES} searches among {3 * each} slow and 200 idle clients: p95 {told}")
+    assert among < 2 * quiet + MOST_WAITING_SECONDS
 
 
 def time_searches(http: httpx.Client, number: int) -> float:

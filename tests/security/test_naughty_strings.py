@@ -5,6 +5,7 @@ The fields are found in the OpenAPI description and in the tools' schemas, so a 
 
 import json
 import random
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -15,9 +16,9 @@ from urllib.parse import quote
 
 import pytest
 from starlette.testclient import TestClient
+from tests.amounts import SEED, Tell, amount
 from tests.api.calls import Answer
 from tests.bundles import unpack
-from tests.faults.amounts import SEED, Tell, amount
 from tests.security.naughty_strings import NAUGHTY, has_words, is_unicode
 from tests.security.open_programs import TOOLSETS, Base, CallMcp, Json, open_base, open_mcp
 
@@ -31,6 +32,7 @@ READ_ALWAYS = ("x-request-id", "accept", "range", "content-type", "origin", "if-
 HEADERS_READ_BY = frozenset({"submit_job", "get_document_file", "search", "export_bundle"})
 BOUNDARY = "a-boundary-that-no-string-has"
 NOT_IN_HEADERS = frozenset("\0\r\n")
+PLAIN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 # Waited for by whoever calls; nothing here should come near it.
 LONGEST_ANSWER_SECONDS = 20
 
@@ -172,7 +174,7 @@ def base(embedder: Embedder) -> Iterator[Base]:
 
 
 def test_no_string_in_any_field_is_more_than_a_refusal(base: Base, tell: Tell) -> None:
-    """E2, E3: a client's mistake is never the engine's fault, and no answer repeats what it could not read."""
+    """E2, E3: a client's mistake is never the engine's fault, and the id of every request can be logged as it is."""
     statuses = Counter[int]()
     fields = list(every_field())
     # One for each operation, since some of them delete it.
@@ -190,8 +192,10 @@ def test_no_string_in_any_field_is_more_than_a_refusal(base: Base, tell: Tell) -
             statuses[answer.status_code] += 1
             assert answer.status_code < 500, (str(field), text, answer.text)
             assert time.monotonic() - began < LONGEST_ANSWER_SECONDS, (str(field), text)
-            assert "\r" not in answer.headers["x-request-id"]
+            assert PLAIN_ID.fullmatch(answer.headers["x-request-id"]), (str(field), text)
 
+    # The next test begins with nothing left to do.
+    base.work_off()
     tell(f"{len(fields)} fields, {statuses.total()} requests with naughty strings, answered {dict(statuses)}")
     assert statuses[200] + statuses[202] > 0
 
@@ -218,8 +222,10 @@ def test_what_is_accepted_comes_back_as_it_was_and_can_be_deleted(base: Base, te
             job = base.api.get(f"/jobs/{answer.json()['id']}").json()
             assert job["status"] == "completed", (text, job)
             kept[job["document_id"]] = text
+    tags = {tag["name"] for tag in base.api.get("/tags").json()["tags"]}
     for document_id, text in kept.items():
         assert_readable(base, document_id, note_of(text))
+        assert {*stored_tags(note_of(text))} <= tags
     assert_exported(base, kept)
     for document_id in kept:
         assert base.api.delete(f"/documents/{document_id}").status_code == 200
@@ -230,22 +236,25 @@ def test_what_is_accepted_comes_back_as_it_was_and_can_be_deleted(base: Base, te
 JSON_BODY = {"Content-Type": "application/json"}
 
 
+def stored_tags(note: Json) -> list[str]:
+    return [tag.strip() for tag in note.get("tags", [])]
+
+
 def assert_readable(base: Base, document_id: int, note: Json) -> None:
     document = base.api.get(f"/documents/{document_id}").json()
     told = {name: document[name] for name in ("text", "title", "source_path", "metadata") if name in note}
-    tags = [tag.strip() for tag in note.get("tags", [])]
+    tags = stored_tags(note)
 
     assert told == {name: note[name] for name in told}
     assert document["tags"] == tags
-    for scope in ({"tag": tag} for tag in tags):
-        listed = base.api.get("/documents", params={**scope, "limit": 1000}).json()["documents"]
-        assert document_id in [one["id"] for one in listed], scope
+    for tag in tags:
+        listed = base.api.get("/documents", params={"tag": tag}).json()["documents"]
+        assert document_id in [one["id"] for one in listed], tag
     # By its meaning any note is found, if only the scope lets it through and not all others too.
     scope = {"tags": tags, "filters": {"source_path": note["source_path"]} if "source_path" in note else {}}
     found = base.api.post("/search", json={"query": "walrus", "mode": "vector", "top": 200, **scope}).json()
     assert not any(scope.values()) or document_id in [hit["document_id"] for hit in found["results"]], scope
     assert base.api.post("/search", json={"query": note["text"][:10_000], "mode": "fts"}).status_code == 200
-    assert {*tags} <= {tag["name"] for tag in base.api.get("/tags").json()["tags"]}
 
 
 def assert_exported(base: Base, kept: Mapping[int, str]) -> None:
@@ -255,7 +264,7 @@ def assert_exported(base: Base, kept: Mapping[int, str]) -> None:
         record, note = exported[document_id], note_of(text)
         assert record.note_text == note["text"]
         assert record.metadata == note["metadata"]
-        assert [*record.tags] == [tag.strip() for tag in note.get("tags", [])]
+        assert [*record.tags] == stored_tags(note)
 
 
 @pytest.mark.parametrize("toolsets", TOOLSETS, ids=",".join)
@@ -276,6 +285,7 @@ def test_no_string_in_any_argument_breaks_a_tool(
                 assert outcome != "internal_error", (tool["name"], place, text)
 
     tell(f"{len(arguments)} arguments of {toolsets}, {outcomes.total()} calls with naughty strings: {dict(outcomes)}")
+    assert outcomes["success"] > outcomes.total() // 10
 
 
 def outcome_of(call_mcp: CallMcp, tool: str, arguments: Json) -> str:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.amounts import Tell
 from tests.engine_program import EngineProgram
-from tests.faults.amounts import Tell
 from tests.mcp_server.programs import READING_TOOLS, Json, McpProgram
 from tests.security.speaking import WAYS, Way, open_speech, use
 from tests.security.surfaces import (
     CLEARING,
     KEYS,
+    MCP_PATHS,
     TAG,
     V1,
     Planted,
@@ -30,22 +31,23 @@ REFUSALS = {"forbidden": "This key can only read", "engine_refused": "only read"
 
 
 def is_reading(method: str, path: str) -> bool:
-    return method == "GET" or path == f"{V1}/search"
+    return method in ("GET", "HEAD") or path == f"{V1}/search"
 
 
 @pytest.fixture
-def file(guarded: EngineProgram) -> Iterator[Path]:
-    """That an agent may have read; below the working directory, as by default."""
-    path = Path("canary-to-be-read.txt")
+def file(shown_folder: Path) -> Path:
+    path = shown_folder / "canary-to-be-read.txt"
     path.write_text("Let in.", encoding="utf-8")
-    yield path.absolute()
-    path.unlink()
+    return path
 
 
 @pytest.fixture(scope="module")
-def collections(guarded: EngineProgram, tmp_path_factory: pytest.TempPathFactory) -> Iterator[McpProgram]:
+def collections(
+    guarded: EngineProgram, shown_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[McpProgram]:
     """`kb mcp` with the other toolset, which itself has only the engine's reading key."""
     settings = {**KEYS, "KB_API_KEY": READING_KEYS[0], "KB_MCP_TOOLSETS": "kb-collections,knowledge"}
+    settings |= {"KB_MCP_FILE_ROOTS": str(shown_folder)}
     del settings["KB_API_KEY_READONLY"]
     with McpProgram(tmp_path_factory.mktemp("collections"), guarded.url, settings) as program:
         yield program
@@ -102,6 +104,7 @@ def test_no_operation_changes_anything_for_a_reading_key(
                     assert (answer.status_code, problem["code"], problem["access"]) == (403, "forbidden", "read")
                     assert problem["detail"] == "This key can only read."
 
+    assert refused >= 15
     assert read_base(api) == before
     tell(f"the engine's reading key: {len(doors)} operations, {refused} that write all refused, 0 changes")
 
@@ -134,15 +137,16 @@ def test_no_tool_changes_anything_for_a_reading_agent(
     before = read_base(api)
     calls = 0
 
-    for path in ("/mcp", "/mcp/kb", "/mcp/knowledge"):
+    for path in MCP_PATHS:
         for key in AGENTS_READING_KEYS:
             with open_speech(guarded.mcp_url, key, way, path=path) as speak:
-                offered = {tool["name"] for tool in speak("tools/list", {})["result"]["tools"]}
-                for tool in offered:
+                for tool in [tool["name"] for tool in speak("tools/list", {})["result"]["tools"]]:
                     answer = use(speak, tool, arguments[tool])
                     calls += 1
                     assert_refused(tool, answer, "forbidden")
 
+    # All tools at one address, and each toolset at its own, with either key.
+    assert calls == 2 * 2 * len(tools)
     assert read_base(api) == before
     tell(f"the agents' reading key by {'-'.join(way)}: {calls} calls of {len(tools)} tools, 0 changes")
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from tests.amounts import IS_FULL
 from tests.engine_program import EngineProgram
-from tests.faults.amounts import IS_FULL
 from tests.mcp_server.programs import McpProgram, RawClient
 from tests.security.surfaces import KEYS, bearer, open_api
 

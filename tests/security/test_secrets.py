@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.amounts import IS_FULL, Tell
 from tests.engine_program import EngineProgram
-from tests.faults.amounts import IS_FULL, Tell
 from tests.security.provocations import (
     HIDDEN_NAME,
     HIDDEN_TEXT,
@@ -13,9 +13,9 @@ from tests.security.provocations import (
     complain_of_settings,
     provoke_everything,
 )
-from tests.security.surfaces import EVERY_KEY, KEYS, NOTE_TEXT
+from tests.security.surfaces import KEYS, files_with_keys, keys_in
 
-# The lines for people have the same content; the other tests of this folder write some thousand of them.
+# The lines for people have the same content; those that `guarded` writes for the other tests are looked at as well.
 FORMATS = ["json", "text"] if IS_FULL else ["json"]
 
 
@@ -26,10 +26,6 @@ def program(request: pytest.FixtureRequest, model_folder: Path, tmp_path: Path) 
     yield program
     if program.process.poll() is None:
         program.stop()
-
-
-def keys_in(text: str) -> list[str]:
-    return [key for key in EVERY_KEY if key.lower() in text.lower()]
 
 
 def test_whatever_goes_wrong_no_secret_gets_out(program: EngineProgram, tmp_path: Path, tell: Tell) -> None:
@@ -46,7 +42,7 @@ def test_whatever_goes_wrong_no_secret_gets_out(program: EngineProgram, tmp_path
     assert [word for word in (HIDDEN_TEXT, HIDDEN_NAME) if word in log] == []
     assert [(answer, keys_in(answer)) for answer in told.answers if keys_in(answer)] == []
     assert_processes_tell_nothing(told)
-    assert [path for path in files_of(program) if keys_in(path.read_bytes().decode("latin-1"))] == []
+    assert files_with_keys(program) == []
     counted = f"{len(told.answers)} answers, {len(log.splitlines())} lines of log, {len(told.commands)} commands"
     tell(f"secrets: {counted}: 0 keys")
 
@@ -56,17 +52,3 @@ def assert_processes_tell_nothing(told: Told) -> None:
     for child in ("worker_process", "kb.mcp.process", "ingestion.extraction"):
         assert any(child in command for command, names in told.environments.items() if names), f"no {child} was seen"
     assert [names for names in told.environments.values() if "KB_" in names or keys_in(names)] == []
-
-
-def files_of(program: EngineProgram) -> list[Path]:
-    return [path for path in program.data_dir.rglob("*") if path.is_file()]
-
-
-def test_the_metrics_and_the_log_of_the_other_tests_hold_no_secret(guarded: EngineProgram, tell: Tell) -> None:
-    """E1, M2: after all that was tried with canaries on the same programs."""
-    log = guarded.log.read_text()
-
-    assert keys_in(log) == []
-    assert NOTE_TEXT not in log
-    assert [path for path in files_of(guarded) if keys_in(path.read_bytes().decode("latin-1"))] == []
-    tell(f"secrets: {len(log.splitlines())} lines of log after the other tests: 0 keys, 0 texts")

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
+from tests.amounts import Tell, amount
 from tests.api.calls import Answer
 from tests.bundles import pack, portable_file
-from tests.faults.amounts import Tell, amount
 from tests.security.naughty_strings import MARKUP
 from tests.security.open_programs import Base, open_base
 

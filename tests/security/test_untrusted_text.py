@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.faults.amounts import Tell
+from tests.amounts import Tell
 from tests.security.naughty_strings import ORDERS_TO_AN_AGENT
 from tests.security.open_programs import TOOLSETS, Base, CallMcp, Json, open_base, open_mcp
 
@@ -91,6 +91,7 @@ def test_m5_every_result_says_that_stored_text_is_no_instruction(poisoned: Poiso
     """Beside the answer, whose shape is the engine's: that stays the same in both copies, and a JSON string."""
     calls = calls_that_tell_of_stored_text(poisoned)
 
+    assert len(calls) >= 7
     for tool, arguments in calls:
         result = poisoned.use(tool, **arguments)
         (content,) = result["content"]
@@ -133,6 +134,7 @@ def test_m25_a_resource_is_marked_and_says_whose_text_it_is(poisoned: Poisoned) 
 def test_m25_no_resource_claims_to_be_a_page(poisoned: Poisoned) -> None:
     """What would be run or rendered as a page is text to a client, whatever the file was."""
     listed = poisoned.call_mcp("resources/list", {})["result"]["resources"]
+    assert len(listed) >= 2
     types = {one["mimeType"] for one in listed}
     for one in listed:
         read = poisoned.call_mcp("resources/read", {"uri": one["uri"]})["result"]

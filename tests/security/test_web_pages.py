@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import httpx
 import pytest
+from tests.amounts import Tell
 from tests.engine_program import EngineProgram
-from tests.faults.amounts import Tell
 from tests.security.surfaces import KEYS, V1, Program, both_programs, call_body, open_api, wait_until
 from tests.security.tricks import WEBSOCKET
 from tests.security.wire import Answer, Header, Request, request_to, send_all

@@ -12,7 +12,8 @@ from tests.security.wire import Header, request_to
 Trick = Callable[[Door], bytes]
 WEBSOCKET: tuple[Header, ...] = (
     ("Upgrade", "websocket"),
-    ("Connection", "Upgrade"),
+    # Whoever answers in HTTP after all has to hang up, so that the end of the answer is seen.
+    ("Connection", "Upgrade, close"),
     ("Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA=="),
     ("Sec-WebSocket-Version", "13"),
 )

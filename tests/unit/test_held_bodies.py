@@ -64,6 +64,25 @@ def test_of_bodies_with_many_values_one_is_worked_on_at_a_time_and_others_pass_b
     assert done == ["first begins", "small begins", "small ends", "first ends", "second begins", "second ends"]
 
 
+def test_a_body_that_is_parsed_lets_the_next_have_its_turn_and_counts_for_what_it_became() -> None:
+    bodies = Bodies()
+
+    async def send() -> None:
+        with closing(bodies.open()) as one, closing(bodies.open()) as other:
+            await one.add(b"," * MAX_VALUES, is_last=True)
+            one.end_turn()
+            await other.add(b"," * MAX_VALUES, is_last=True)
+            other.end_turn()
+            with pytest.raises(NoRoom):
+                await other.add(b"x", is_last=True)
+            one.close()
+            await other.add(b"x", is_last=False)
+
+    asyncio.run(asyncio.wait_for(send(), 10))
+
+    assert bodies.held_bytes == 0
+
+
 @pytest.mark.parametrize(("files", "connections"), [(-1, 1000), (1_000_000, 1000), (1024, 384), (100, 1)])
 def test_there_are_never_more_connections_than_files_can_be_opened(files: int, connections: int) -> None:
     assert connections_within(files, 1000) == connections

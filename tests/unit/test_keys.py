@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
-from tests.faults.amounts import IS_FULL
+from tests.amounts import IS_FULL
 
 import kb
 from kb.listening import Access, KeyRing, KnownKey

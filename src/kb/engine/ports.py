@@ -180,11 +180,14 @@ class Store(Protocol):
         ...
 
     def commit_document(self, claim: Claim, document: NewDocument, text: IndexedText, *, now: datetime) -> Committed:
-        """Add the document, or what SPEC E25 makes of it, and complete the job: both or neither."""
+        """Add the document, or what SPEC E25 makes of it, and complete the job: both or neither.
+
+        If a later job has been there first, with the same source path, it completes as a duplicate of that document.
+        """
         ...
 
     def commit_duplicate(self, claim: Claim, document: NewDocument, *, now: datetime) -> Committed | None:
-        """Complete the job with the document that is already there; None, and no change, if there is none."""
+        """Complete the job without a text, if `commit_document` would make no use of one; else None, and no change."""
         ...
 
     def fail_job(self, claim: Claim, error: JobError, *, retry_at: datetime | None, now: datetime) -> None:

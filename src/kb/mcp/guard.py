@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kb.listening import SECURITY_HEADERS, Access, AllowedNames, KeyRing, bearer_key, is_from_another_site
 from kb.mcp.http import refuse
 from kb.mcp.tools import Caller
+from kb.serving import IS_ADMITTED
 from kb.version import VERSION
 
 HEALTH_PATH = "/health"
@@ -39,6 +40,8 @@ class Guard:
         admitted = self._admit(HTTPConnection(scope))
         if isinstance(admitted, Caller):
             scope["kb.caller"] = admitted
+            if scope["path"] != HEALTH_PATH:
+                scope[IS_ADMITTED] = True
             await self._app(scope, receive, send_with_headers)
         else:
             # Starlette answers a WebSocket that is not accepted yet in the words of HTTP.

@@ -99,12 +99,14 @@ class HttpEndpoint:
         except Malformed as malformed:
             await _json_response(malformed.answer, status=400)(request.scope, request.receive, send)
             return
+        finally:
+            held.end_turn()
         version = request.headers.get(VERSION_HEADER, DEFAULT_VERSION)
         if isinstance(message, SilentRequest):
             await self._exchange.answer(message, request, session=None)
             await Response(status_code=202)(request.scope, request.receive, send)
         elif version not in HANDSHAKE_PROTOCOL_VERSIONS:
-            await self._serve_modern(message, request, body, send)
+            await self._serve_modern(message, request, body, held, send)
         elif isinstance(message, JSONRPCRequest):
             await self._answer(message, request, version, send)
         else:
@@ -162,12 +164,15 @@ class HttpEndpoint:
             del self._ended[next(iter(self._ended))]
         return Response(status_code=204)
 
-    async def _serve_modern(self, message: object, request: Request, body: bytes, send: Send) -> None:
+    async def _serve_modern(self, message: object, request: Request, body: bytes, held: Body, send: Send) -> None:
         is_stream = isinstance(message, JSONRPCRequest) and message.method == "subscriptions/listen"
         if is_stream and len(body) > MAX_SUBSCRIPTION_BYTES:
             told = f"A subscription may have at most {MAX_SUBSCRIPTION_BYTES} bytes."
             await refuse(413, "payload_too_large", told)(request.scope, request.receive, send)
             return
+        if is_stream:
+            # It may stay for ever, and is small enough not to count.
+            held.close()
         wants_events = is_stream or _accepts_events(request.headers, by_default=True)
         if not wants_events and isinstance(message, JSONRPCRequest):
             silent = without_progress(message)

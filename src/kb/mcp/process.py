@@ -78,7 +78,7 @@ async def _serve(
             render=render_unread,
             limits=allow_connections(),
             shutdown_within_seconds=SHUTDOWN_WITHIN_SECONDS,
-            ws=WebSocketConnection,
+            websockets=WebSocketConnection,
             ws_max_size=MAX_BODY_BYTES,
         )
         greeting = f"kb mcp {VERSION} on {url_of(listener)}{PATH}, engine at {options.engine_url}"

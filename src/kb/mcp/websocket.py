@@ -131,4 +131,7 @@ async def _read(frame: Message, body: Body) -> JSONRPCRequest | JSONRPCNotificat
         raise Malformed(error_message(None, SERVER_ERROR, str(error), "payload_too_large")) from error
     except NoRoom as error:
         raise Malformed(error_message(None, SERVER_ERROR, str(error), "unavailable")) from error
-    return parse_message(text)
+    try:
+        return parse_message(text)
+    finally:
+        body.end_turn()

@@ -3,10 +3,10 @@
 import resource
 from typing import Any
 
-from kb.serving.connections import HttpConnection, RawHeaders, Render, ServerConfig
+from kb.serving.connections import IS_ADMITTED, Attended, HttpConnection, RawHeaders, Render, ServerConfig
 from kb.serving.patience import Limits
 
-__all__ = ["Limits", "RawHeaders", "Render", "allow_connections", "configure_server"]
+__all__ = ["IS_ADMITTED", "Limits", "RawHeaders", "Render", "allow_connections", "configure_server"]
 
 # Longer than any client keeps a connection that it does not use (httpx: 5 seconds, browsers: a minute). Closed by us
 # in the moment in which the client sends its next request, it would look as if the server were gone.
@@ -34,7 +34,13 @@ def connections_within(files: int, wanted: int) -> int:
 
 
 def configure_server(
-    app: Any, *, render: Render, limits: Limits, shutdown_within_seconds: int, **own: Any
+    app: Any,
+    *,
+    render: Render,
+    limits: Limits,
+    shutdown_within_seconds: int,
+    websockets: type[Attended] | None = None,
+    **own: Any,
 ) -> ServerConfig:
     """How uvicorn serves an ASGI application of ours; its log is our own."""
     return ServerConfig(
@@ -43,6 +49,11 @@ def configure_server(
         render=render,
         # h11, which unlike httptools bounds the size of headers, and answers clients that offer to speak HTTP/2.
         http=HttpConnection,
+        # Left to itself uvicorn would take one of its own, which waits for ever. Without one, a request for a WebSocket
+        # is a request like any other.
+        ws=websockets or "none",
+        # 16 kB would become 16 MB before anybody could count them.
+        ws_per_message_deflate=False,
         log_config=None,
         access_log=False,
         log_level="warning",

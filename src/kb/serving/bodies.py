@@ -2,8 +2,9 @@
 
 A body of JSON is held in memory as a whole, and what it is parsed into takes many times its size where it consists
 of small values: 16 MB of `[],[],[],` become 740 MB, and block the server for seconds. So three things are bounded: the
-bytes of all bodies, the values of each, and how many with a great many values are worked on at a time. Values are
-counted by the characters that part them, wherever these stand; that is quick, and never too little.
+bytes of all bodies, the values of each, and how many with a great many values are parsed at a time. Values are
+counted by the characters that part them, wherever these stand; that is quick, and never too little. Once parsed, they
+count among the bytes.
 """
 
 import asyncio
@@ -14,6 +15,8 @@ MAX_HELD_BYTES = 128 * 1024 * 1024
 MAX_VALUES = 1_100_000
 # More than a long text has, and parsed they take some 10 MB.
 MANY_VALUES = 50_000
+# Of what it is parsed into: 16 MB of `[],` have 11 million of the characters that are counted.
+VALUE_BYTES = 64
 TURN_WITHIN_SECONDS = 30.0
 
 MARKS = (b",", b"[", b"{")
@@ -32,18 +35,17 @@ class NoRoom(Exception):
 
 
 class Body:
-    """One of them, from its first piece until it is closed: when its request is answered."""
+    """One of them, from its first piece until it is closed: when its request is answered, or needs it no more."""
 
     def __init__(self, bodies: "Bodies") -> None:
         self._bodies = bodies
         self._values = 0
-        self._size_bytes = 0
+        self._held_bytes = 0
         self._has_turn = False
 
     async def add(self, piece: bytes, *, is_last: bool) -> None:
         """Count a piece. Raises `TooManyValues` or `NoRoom`; the last one of a body with many values waits its turn."""
-        self._size_bytes += len(piece)
-        self._bodies.held_bytes += len(piece)
+        self._hold(len(piece))
         self._values += sum(map(piece.count, MARKS))
         if self._values > MAX_VALUES:
             raise TooManyValues
@@ -57,10 +59,21 @@ class Body:
                 raise NoRoom from error
             self._has_turn = True
 
-    def close(self) -> None:
-        self._bodies.held_bytes -= self._size_bytes
+    def end_turn(self) -> None:
+        """It is parsed. What comes next may take as long as it likes."""
         if self._has_turn:
+            self._has_turn = False
             self._bodies.turn.release()
+            self._hold(self._values * VALUE_BYTES)
+
+    def close(self) -> None:
+        """For good; once more does nothing."""
+        self.end_turn()
+        self._hold(-self._held_bytes)
+
+    def _hold(self, more_bytes: int) -> None:
+        self._held_bytes += more_bytes
+        self._bodies.held_bytes += more_bytes
 
 
 class Bodies:

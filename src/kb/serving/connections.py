@@ -4,8 +4,9 @@ uvicorn by itself waits for ever: for a head, for a body, and for a client to re
 is looked at once a second; what it waits for from its client has to come within limits. What the server does
 itself may take as long as it likes, and a stream of events may be silent: then nothing is awaited.
 
-When there are too many connections, the one that has been without a request for the longest time gives way. A
-request that was refused is no longer one, so whoever has no key can only take the places of others like it.
+When there are too many connections, the one that has been without work for the longest time gives way. Work is a
+request that the application let in, until its answer is taken; so whoever has no key can only take the places of
+others like it.
 """
 
 import asyncio
@@ -25,6 +26,9 @@ from kb.serving.patience import Awaited, Limits, Patience
 
 # Linux would take up to 4 MB of an answer into its own memory, and not say for minutes that a slow client reads.
 UNSENT_BYTES = 64 * 1024
+
+# In the scope of a request: set by an application that knows its sender, or lets in everybody.
+IS_ADMITTED = "kb.is_admitted"
 
 RawHeaders: TypeAlias = Sequence[tuple[bytes, bytes]]
 Render: TypeAlias = Callable[[HTTPStatus, str], tuple[RawHeaders, bytes]]
@@ -54,14 +58,29 @@ class Attended(asyncio.Protocol):
     config: Any
     loop: asyncio.AbstractEventLoop
     transport: asyncio.Transport
+    scope: Any = None
     patience: Patience
-    _next_look: asyncio.TimerHandle | None = None
+    idle_since: float
+    has_given_way = False
+    """It is on its way out, and no longer counted."""
     is_writing_paused = False
+    _unsent_bytes = 0
+    _next_look: asyncio.TimerHandle | None = None
+
+    @property
+    def is_under_way(self) -> bool:
+        return not self.transport.is_closing()
+
+    @property
+    def is_at_work(self) -> bool:
+        """For somebody who was let in; also while the end of the answer is still being taken."""
+        is_admitted = self.scope is not None and IS_ADMITTED in self.scope
+        return is_admitted and (self.is_under_way or self.transport.get_write_buffer_size() > 0)
 
     def awaited(self) -> Awaited:
-        if self.transport.is_closing():
-            return Awaited.CLOSING
-        return Awaited.TAKING if self.is_writing_paused else Awaited.NOTHING
+        # It closes once all is taken.
+        is_taking = self.is_writing_paused or self.transport.is_closing()
+        return Awaited.TAKING if is_taking else Awaited.NOTHING
 
     def give_up(self, awaited: Awaited) -> None:
         # Closed in the usual way, it would stay until everything is sent.
@@ -70,6 +89,7 @@ class Attended(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self.patience = Patience(self.config.limits)
+        self.idle_since = time.monotonic()
         _send_no_more_than_is_taken(self.transport)
         self._look_later()
 
@@ -79,11 +99,12 @@ class Attended(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self.is_writing_paused = True
+        self._note_taken()
         super().pause_writing()
 
     def resume_writing(self) -> None:
         self.is_writing_paused = False
-        self.patience.note_progress()
+        self._note_taken()
         super().resume_writing()
 
     def leave_alone(self) -> None:
@@ -96,20 +117,25 @@ class Attended(asyncio.Protocol):
     def _look(self) -> None:
         # First: giving up may end the connection at once.
         self._look_later()
+        self._note_taken()
         awaited = self.awaited()
         if self.patience.is_over(awaited):
             self.give_up(awaited)
 
+    def _note_taken(self) -> None:
+        """Since the last time. What is written in between hides as much; at least as it begins to pile up we look."""
+        before, self._unsent_bytes = self._unsent_bytes, self.transport.get_write_buffer_size()
+        if self._unsent_bytes < before:
+            self.patience.note_progress(before - self._unsent_bytes)
+
 
 class HttpConnection(Attended, H11Protocol):
     config: ServerConfig
-    idle_since: float
-    _has_begun_a_head = False
 
     @property
-    def is_idle(self) -> bool:
-        """Whether it has no request that is being read, or is not answered yet."""
-        return self.conn.their_state is h11.IDLE or (self.cycle is not None and self.cycle.response_complete)
+    def is_under_way(self) -> bool:
+        is_answered = self.cycle is None or self.cycle.response_complete
+        return super().is_under_way and not is_answered
 
     def awaited(self) -> Awaited:
         state = super().awaited()
@@ -135,14 +161,19 @@ class HttpConnection(Attended, H11Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self.idle_since = time.monotonic()
         if len(self.connections) > self.config.limits.connections:
             self._make_room()
 
     def data_received(self, data: bytes) -> None:
-        self.patience.note_progress(len(data))
+        # Who sends and sends, but does not read, does not go on.
+        if not self.is_writing_paused:
+            self.patience.note_progress(len(data))
         super().data_received(data)
-        self._has_begun_a_head = self.conn.their_state is h11.IDLE
+        if self.timeout_keep_alive_task is None and self.conn.their_state is h11.IDLE and not self._has_begun_a_head:
+            # The rest of a body that was answered already has come. uvicorn takes it for the beginning of a request.
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
 
     def on_response_complete(self) -> None:
         self.idle_since = time.monotonic()
@@ -160,14 +191,22 @@ class HttpConnection(Attended, H11Protocol):
     def _unsupported_upgrade_warning(self) -> None:
         """Nothing: anybody could fill the log with it."""
 
+    @property
+    def _has_begun_a_head(self) -> bool:
+        return self.conn.their_state is h11.IDLE and bool(self.conn.trailing_data[0])
+
     def _make_room(self) -> None:
-        others = [one for one in self.connections if one is not self and not one.transport.is_closing()]
+        attended: list[Attended] = [one for one in self.connections if isinstance(one, Attended)]
+        others = [one for one in attended if one is not self and not one.has_given_way]
         if len(others) < self.config.limits.connections:
             return
-        idle = [one for one in others if isinstance(one, HttpConnection) and one.is_idle]
+        idle = [one for one in others if not one.is_at_work]
         if idle:
-            min(idle, key=lambda one: one.idle_since).transport.close()
+            first = min(idle, key=lambda one: (not one.transport.is_closing(), one.idle_since))
+            first.has_given_way = True
+            first.transport.abort()
         else:
+            self.has_given_way = True
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)
 
     def _refuse(self, status: HTTPStatus) -> None:

@@ -17,11 +17,11 @@ class Limits:
     """From the connection, or from the first byte behind an earlier request. A head is a few packets."""
     silence_seconds: float = 30.0
     """Of a body that is still coming, or of an answer that is still being taken."""
-    body_bytes_per_second: int = 1024
-    """What a body must come to on average after the first `silence_seconds`. The slowest mobile networks in use
+    least_bytes_per_second: int = 1024
+    """What both must come to on average after the first `silence_seconds`. The slowest mobile networks in use
     carry several times as much; a byte now and then is a thousandth of it."""
-    end_within_seconds: float = 20.0
-    """For what is left when all was said: the rest of a body that was answered already, and a closing connection."""
+    rest_within_seconds: float = 20.0
+    """Of a body that was answered already."""
     connections: int = 1000
 
 
@@ -35,7 +35,6 @@ class Awaited(Enum):
     """Of a request that has been answered."""
     TAKING = auto()
     """That it reads what was sent to it."""
-    CLOSING = auto()
 
 
 class Patience:
@@ -46,17 +45,18 @@ class Patience:
         self._awaited = Awaited.NOTHING
         self._seconds = 0.0
         self._silent_seconds = 0.0
-        self._received_bytes = 0
+        self._moved_bytes = 0
 
-    def note_progress(self, received_bytes: int = 0) -> None:
+    def note_progress(self, moved_bytes: int) -> None:
+        """So much has come from the client, or gone to it."""
         self._silent_seconds = 0.0
-        self._received_bytes += received_bytes
+        self._moved_bytes += moved_bytes
 
     def is_over(self, awaited: Awaited) -> bool:
         """Whether the client has been waited for long enough. To be asked at each look, and only then."""
         if awaited is not self._awaited:
             self._awaited = awaited
-            self._seconds, self._silent_seconds, self._received_bytes = 0.0, 0.0, 0
+            self._seconds, self._silent_seconds, self._moved_bytes = 0.0, 0.0, 0
         self._seconds += self._limits.look_every_seconds
         self._silent_seconds += self._limits.look_every_seconds
         match awaited:
@@ -64,12 +64,10 @@ class Patience:
                 return False
             case Awaited.HEAD:
                 return self._seconds > self._limits.head_within_seconds
-            case Awaited.BODY:
+            case Awaited.BODY | Awaited.TAKING:
                 return self._is_silent or self._is_too_slow
-            case Awaited.TAKING:
-                return self._is_silent
-            case Awaited.REST_OF_BODY | Awaited.CLOSING:
-                return self._seconds > self._limits.end_within_seconds
+            case Awaited.REST_OF_BODY:
+                return self._seconds > self._limits.rest_within_seconds
 
     @property
     def _is_silent(self) -> bool:
@@ -78,4 +76,4 @@ class Patience:
     @property
     def _is_too_slow(self) -> bool:
         is_early = self._seconds <= self._limits.silence_seconds
-        return not is_early and self._received_bytes < self._seconds * self._limits.body_bytes_per_second
+        return not is_early and self._moved_bytes < self._seconds * self._limits.least_bytes_per_second

@@ -10,8 +10,8 @@ import anyio
 import pytest
 from mcp.types import JSONRPCNotification, JSONRPCRequest
 from starlette.requests import HTTPConnection
+from tests.amounts import IS_FULL
 from tests.engine_program import EngineProgram
-from tests.faults.amounts import IS_FULL
 from tests.mcp_server.knowledge.cancelled import Base
 from tests.mcp_server.knowledge.conftest import Write
 from tests.mcp_server.knowledge.shapes import assert_shape

@@ -10,8 +10,8 @@ from typing import TypeAlias
 import httpx
 import pytest
 from starlette.routing import Route, Router
+from tests.amounts import IS_FULL
 from tests.engine_program import EngineProgram
-from tests.faults.amounts import IS_FULL
 from tests.following import PAGE_MESSAGE
 from tests.mcp_server.knowledge.conftest import Write
 from tests.mcp_server.knowledge.speaking import (

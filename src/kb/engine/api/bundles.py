@@ -14,6 +14,7 @@ from starlette.datastructures import State
 from starlette.requests import ClientDisconnect
 
 from kb.engine.api.answers import Answer
+from kb.engine.api.guard import media_type_of
 from kb.engine.api.parameters import EngineDep
 from kb.engine.api.pieces import PiecesResponse
 from kb.engine.errors import KbError, TooManyRequests, Unavailable, UnsupportedFormat
@@ -61,7 +62,7 @@ async def import_bundle(engine: EngineDep, request: Request) -> ImportAnswer:
     problem tells how many: `documents_added`, `documents_replaced`, `documents_unchanged`, `originals_added`.
     Only one import runs at a time.
     """
-    if request.headers.get("content-type") != MEDIA_TYPE:
+    if media_type_of(request.headers) != MEDIA_TYPE:
         raise UnsupportedFormat(f"Send a bundle, as {MEDIA_TYPE}.")
     next_piece = partial(_next_piece, engine, request.stream(), time.monotonic())
     work = partial(

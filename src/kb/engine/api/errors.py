@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 
+from kb.engine.api.parameters import NO_NUL, NOT_BLANK
 from kb.engine.errors import FileTooLarge, InvalidRequest, KbError, code_of
 
 log = logging.getLogger(__name__)
@@ -51,6 +52,11 @@ CODE_OF_STATUS = {
 
 # A busy base is free again in a moment; a full queue has room again when some jobs are done.
 RETRY_AFTER_SECONDS = {"unavailable": "1", "too_many_requests": "5"}
+
+WORDS_OF_PATTERN = {
+    NO_NUL: "must hold no NUL character",
+    NOT_BLANK: "must hold some text and no NUL character",
+}
 
 METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
@@ -122,7 +128,7 @@ def _render_validation_error(request: Request, error: Exception) -> Response:
 
 def invalid_request(faults: Sequence[Mapping[str, Any]]) -> JSONResponse:
     """A problem that names each fault by its place; the values sent are not repeated."""
-    errors = [{"field": _place_of(fault), "message": fault["msg"].removeprefix("Value error, ")} for fault in faults]
+    errors = [{"field": _place_of(fault), "message": _words_of(fault)} for fault in faults]
     is_unparseable = any(fault["type"] == "json_invalid" for fault in faults)
     told = "; ".join(f"{error['field']}: {error['message']}" for error in errors[:5])
     return problem(
@@ -131,6 +137,11 @@ def invalid_request(faults: Sequence[Mapping[str, Any]]) -> JSONResponse:
         status=400 if is_unparseable else 422,
         details={"errors": errors},
     )
+
+
+def _words_of(fault: Mapping[str, Any]) -> str:
+    message: str = WORDS_OF_PATTERN.get(fault.get("ctx", {}).get("pattern"), fault["msg"])
+    return message.removeprefix("Value error, ")
 
 
 def _place_of(fault: Mapping[str, Any]) -> str:

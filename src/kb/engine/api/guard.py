@@ -15,21 +15,25 @@ from kb.engine.api.errors import file_too_large, problem
 from kb.engine.caller import NO_KEY, Caller, acting_for
 from kb.listening import SECURITY_HEADERS, AllowedNames, KeyRing, KnownKey, bearer_key, is_from_another_site
 from kb.logs import log_context
+from kb.serving import IS_ADMITTED
 from kb.version import VERSION
 
 API_PREFIX = "/api/"
 # Reading by POST, because a query does not fit into a URL.
 READING_POSTS = frozenset({"/api/v1/search"})
 READING_METHODS = frozenset({"GET", "HEAD"})
-# A form is read as it arrives there, and whole elsewhere.
-UPLOADS = "/api/v1/jobs"
-# Read as it arrives and checked member by member, it has no largest size.
+# These two are read as they arrive, and any other body whole.
+UPLOAD = ("/api/v1/jobs", "multipart/form-data")
+# Checked member by member, it has no largest size.
 BUNDLE = ("/api/v1/import", "application/x-tar")
 
 # A note of 1,000,000 characters, each escaped as a pair of surrogates (twelve bytes), is 12 MB.
 MAX_JSON_BYTES = 16 * 1024 * 1024
 # What the form around an uploaded file may add to it.
 MAX_FORM_BYTES = 2 * 1024 * 1024
+
+# In the scope of a request.
+HAS_ANSWER = "kb.has_answer"
 
 WRITING_KEY_NAME, READING_KEY_NAME = "KB_API_KEY", "KB_API_KEY_READONLY"
 
@@ -75,6 +79,7 @@ class Guard:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
+                scope[HAS_ANSWER] = True
                 answer = MutableHeaders(scope=message)
                 answer["X-Request-ID"] = scope["kb.request_id"]
                 for name, value in ANSWER_HEADERS.items():
@@ -87,6 +92,8 @@ class Guard:
             answer = problem(refusal.code, refusal.detail, headers=challenge, details=refusal.details)
             await answer(scope, receive, send_with_headers)
             return
+        if scope["path"].startswith(API_PREFIX):
+            scope[IS_ADMITTED] = True
         with acting_for(self._caller(scope, headers)), log_context(request_id=scope["kb.request_id"]):
             await self._app(scope, self._limited(scope, headers, receive), send_with_headers)
 
@@ -128,15 +135,15 @@ class Guard:
         length = headers.get("content-length", "0")
         if LENGTH.fullmatch(length) and int(length) <= self._max_bytes(scope, headers):
             return None
-        if _is_upload(scope, headers):
+        if is_upload(scope, headers):
             too_large = file_too_large(self._access.max_file_bytes)
             return Refusal(too_large.code, too_large.message, too_large.details)
         return Refusal("payload_too_large", f"The largest accepted body is {MAX_JSON_BYTES} bytes.")
 
     def _max_bytes(self, scope: Scope, headers: Headers) -> float:
-        if (scope["path"], headers.get("content-type")) == BUNDLE:
+        if is_bundle(scope, headers):
             return math.inf
-        return self._access.max_file_bytes + MAX_FORM_BYTES if _is_upload(scope, headers) else MAX_JSON_BYTES
+        return self._access.max_file_bytes + MAX_FORM_BYTES if is_upload(scope, headers) else MAX_JSON_BYTES
 
     def _limited(self, scope: Scope, headers: Headers, receive: Receive) -> Receive:
         """The body, cut off with 413 where it grows beyond what its length promised or never told."""
@@ -145,8 +152,11 @@ class Guard:
         async def receive_limited() -> Message:
             nonlocal left
             message = await receive()
+            if HAS_ANSWER in scope:
+                # Who still receives only wants to know when the client goes.
+                return message
             left -= len(message.get("body", b""))
-            if left < 0 and _is_upload(scope, headers):
+            if left < 0 and is_upload(scope, headers):
                 raise file_too_large(self._access.max_file_bytes)
             if left < 0:
                 # The framework reads a body of JSON by itself, and lets only errors of its own kind through.
@@ -166,6 +176,14 @@ def _choose_request_id(given: str | None) -> str:
     return given if given is not None and USABLE_REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
 
 
-def _is_upload(scope: Scope, headers: Headers) -> bool:
-    is_form = headers.get("content-type", "").lower().startswith("multipart/form-data")
-    return is_form and scope["path"] == UPLOADS
+def is_upload(scope: Scope, headers: Headers) -> bool:
+    return (scope["path"], media_type_of(headers)) == UPLOAD
+
+
+def is_bundle(scope: Scope, headers: Headers) -> bool:
+    return (scope["path"], media_type_of(headers)) == BUNDLE
+
+
+def media_type_of(headers: Headers) -> str:
+    """The Content-Type without its parameters, in lower case."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()

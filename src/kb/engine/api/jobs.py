@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from kb.engine import documents
 from kb.engine.api.answers import JobAnswer, JobsAnswer
 from kb.engine.api.bodies import FileFields, NoteBody
+from kb.engine.api.guard import media_type_of
 from kb.engine.api.parameters import EngineDep, Limit, Offset, RefDep
 from kb.engine.api.uploads import UploadForm, receive_form
 from kb.engine.errors import InvalidRequest
@@ -53,7 +54,7 @@ async def submit_job(
     engine: EngineDep, request: Request, response: Response, idempotency_key: IdempotencyKey = None
 ) -> JobAnswer:
     content_type = request.headers.get("content-type", "")
-    media_type = content_type.partition(";")[0].strip().lower()
+    media_type = media_type_of(request.headers)
     if media_type == "application/json":
         job = await run_in_threadpool(_queue_note, engine, await request.body(), idempotency_key)
     elif media_type == "multipart/form-data":
@@ -144,10 +145,7 @@ def _parse_fields(form: UploadForm) -> FileFields:
 
 
 def _in_body(error: ValidationError) -> list[dict[str, Any]]:
-    return [
-        {"type": fault["type"], "loc": ("body", *fault["loc"]), "msg": fault["msg"]}
-        for fault in error.errors(include_url=False, include_input=False)
-    ]
+    return [{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors(include_url=False, include_input=False)]
 
 
 @router.get("/jobs")

@@ -9,11 +9,9 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kb.engine.api.errors import RETRY_AFTER_SECONDS, problem
-from kb.engine.api.guard import ANSWER_HEADERS
+from kb.engine.api.guard import ANSWER_HEADERS, HAS_ANSWER, is_bundle, is_upload
 from kb.serving import RawHeaders
 from kb.serving.bodies import Bodies, NoRoom, TooManyValues
-
-READ_IN_PIECES = frozenset({("/api/v1/jobs", "multipart/form-data"), ("/api/v1/import", "application/x-tar")})
 
 
 def render_unread(status: HTTPStatus, detail: str) -> tuple[RawHeaders, bytes]:
@@ -41,6 +39,8 @@ class BoundedBodies:
 
             async def receive_counted() -> Message:
                 message = await receive()
+                if HAS_ANSWER in scope:
+                    return message
                 try:
                     await body.add(message.get("body", b""), is_last=not message.get("more_body", False))
                 # The framework reads a body of JSON by itself, and lets only errors of its own kind through.
@@ -50,9 +50,14 @@ class BoundedBodies:
                     raise HTTPException(503, str(error), {"Retry-After": RETRY_AFTER_SECONDS["unavailable"]}) from error
                 return message
 
-            await self._app(scope, receive_counted, send)
+            async def send_and_let_go(message: Message) -> None:
+                # From here on nobody needs it.
+                body.close()
+                await send(message)
+
+            await self._app(scope, receive_counted, send_and_let_go)
 
 
 def _is_read_in_pieces(scope: Scope) -> bool:
-    content_type = Headers(scope=scope).get("content-type", "").lower()
-    return (scope["path"], content_type.partition(";")[0]) in READ_IN_PIECES
+    headers = Headers(scope=scope)
+    return is_upload(scope, headers) or is_bundle(scope, headers)

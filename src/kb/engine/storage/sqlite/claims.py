@@ -51,6 +51,15 @@ CLAIMABLE = {
     "ORDER BY priority, id LIMIT 1"
     for lane, priority in PRIORITY_OF_LANE.items()
 }
+# A lane keeps the order in which jobs came, but a note overtakes files, and a job that failed comes after later ones.
+# Of those that completed only the few that overtook it come after a job. A file may be a duplicate by its bytes alone;
+# then its job has said nothing of the path. A note never is.
+IS_OVERTAKEN = (
+    "SELECT EXISTS (SELECT 1 FROM jobs INDEXED BY jobs_by_status WHERE status = 'completed' AND id > ?1 "
+    "AND document_id = (SELECT id FROM documents WHERE source_path = ?2 ORDER BY id LIMIT 1) "
+    "AND (kind = 'note' OR NOT is_duplicate))"
+)
+OVERTAKEN = "A later submission for the same source path was done first, so this one changed nothing."
 
 
 class ClaimRows:
@@ -114,9 +123,10 @@ class ClaimRows:
     def commit_document(self, claim: Claim, document: NewDocument, text: IndexedText, *, now: datetime) -> Committed:
         with self._database.write() as db:
             require_claim(db, claim)
-            same, is_duplicate = find_same_document(db, document)
-            if same is not None and is_duplicate:
-                return _complete_with_duplicate(db, claim, same, document, now)
+            settled = _complete_if_settled(db, claim, document, now)
+            if settled is not None:
+                return settled
+            same, _ = find_same_document(db, document)
             released = None
             if same is None:
                 document_id = insert_document(db, document, text, now)
@@ -130,14 +140,12 @@ class ClaimRows:
     def commit_duplicate(self, claim: Claim, document: NewDocument, *, now: datetime) -> Committed | None:
         # Most documents are new, and to see that must not make other writers wait.
         with self._database.read() as db:
-            if not find_same_document(db, document)[1]:
+            same, is_duplicate = find_same_document(db, document)
+            if same is None or not (is_duplicate or _is_overtaken(db, claim, document)):
                 return None
         with self._database.write() as db:
             require_claim(db, claim)
-            same, is_duplicate = find_same_document(db, document)
-            if same is None or not is_duplicate:
-                return None
-            return _complete_with_duplicate(db, claim, same, document, now)
+            return _complete_if_settled(db, claim, document, now)
 
     def fail_job(self, claim: Claim, error: JobError, *, retry_at: datetime | None, now: datetime) -> None:
         with self._database.write() as db:
@@ -200,12 +208,22 @@ def require_claim(db: apsw.Connection, claim: Claim) -> None:
         raise ClaimLost(f"Attempt {claim.attempt} of job {claim.job_id} no longer counts.")
 
 
-def _complete_with_duplicate(
-    db: apsw.Connection, claim: Claim, same: DocumentId, document: NewDocument, now: datetime
-) -> Committed:
-    _join_duplicate(db, same, document, now)
+def _is_overtaken(db: apsw.Connection, claim: Claim, document: NewDocument) -> bool:
+    """Whether what stands at the document's source path was submitted later."""
+    return bool(db.execute(IS_OVERTAKEN, (claim.job_id, document.source_path)).get)
+
+
+def _complete_if_settled(db: apsw.Connection, claim: Claim, document: NewDocument, now: datetime) -> Committed | None:
+    """Complete the job with the document that is there, if that holds the same, or what was submitted later."""
+    same, is_duplicate = find_same_document(db, document)
+    if same is not None and is_duplicate:
+        _join_duplicate(db, same, document, now)
+    elif same is not None and _is_overtaken(db, claim, document):
+        db.execute("UPDATE jobs SET message = ? WHERE id = ?", (OVERTAKEN, claim.job_id))
+    else:
+        return None
     _complete_job(db, claim, same, is_duplicate=True, now=now)
-    # A note and a file may hold the same bytes; then nothing has a use for the uploaded ones.
+    # Of a file that is overtaken, or holds the same bytes as a note, nothing has a use for the uploaded ones.
     return Committed(same, is_duplicate=True, released_original=document.original)
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from bench.connection import Answer, Connection, Json
+from bench.agents_at_work.connection import Answer, Connection, Json
 
 API = "/api/v1"
 # An agent is told to wait in words; this is what the engine tells its clients.

@@ -1,17 +1,19 @@
 """Agents that search, read and write by chance, and know what was acknowledged of what they wrote."""
 
+import asyncio
 import itertools
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bench.doors import Door, EngineDoor, Stale, Tally, Unexpected
+from bench.agents_at_work.doors import Door, EngineDoor, Stale, Tally, Unexpected
 
 # Of 100 calls.
 USUAL_MIX = {"search": 80, "read": 15, "write": 5}
 ENOUGH_NOTES = 10
 WORDS_OF_A_QUERY = 6
+STORED_WITHIN_SECONDS = 120.0
 
 
 @dataclass
@@ -118,14 +120,28 @@ class Agent:
         return " ".join(self.words[start : start + self.chance.choice([20, 100])])
 
 
+async def wait_for_document(door: Door, job_id: int) -> int:
+    """What the job has become. Raises `Unexpected` if it fails, or is not done in time."""
+    deadline = time.monotonic() + STORED_WITHIN_SECONDS
+    while (document_id := await door.document_of(job_id)) is None:
+        if time.monotonic() > deadline:
+            raise Unexpected(f"job not done after {STORED_WITHIN_SECONDS:.0f} seconds")
+        await asyncio.sleep(0.02)
+    return document_id
+
+
 async def find_lost(door: EngineDoor, agents: Sequence[Agent], shared: SharedNote) -> list[str]:
     """What was acknowledged and is not so, a sentence each. Asked when nobody writes any more."""
     lost = []
     if (await door.get(shared.document_id))["version"] != shared.version:
         lost.append("A rewrite of the shared note was lost.")
     for note in (note for agent in agents for note in agent.notes):
-        while note.document_id is None:
-            note.document_id = await door.document_of(note.job_id)
+        if note.document_id is None:
+            try:
+                note.document_id = await wait_for_document(door, note.job_id)
+            except Unexpected as error:
+                # Those behind it would be waited for just as long.
+                return [*lost, f"{note.word} was not stored: {error}."]
     for agent in agents:
         stored = {document["id"]: document for document in await door.list_tagged(agent.name)}
         for note in agent.notes:

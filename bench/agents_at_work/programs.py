@@ -14,8 +14,8 @@ from pathlib import Path
 import httpx
 import psutil
 
+from bench.agents_at_work.connection import Connection
 from bench.base import fill_base
-from bench.connection import Connection
 from bench.search import is_ready
 from kb.engine.embedding import read_model
 from kb.engine.storage import DATABASE

@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable
 
 from websockets.asyncio.client import connect
 
-from bench.connection import Answer, Connection, Json, parse_head
-from bench.doors import API, Unexpected
-from bench.programs import AGENT_KEY, ENGINE_KEY, Programs
+from bench.agents_at_work.connection import Answer, Connection, Json, parse_head
+from bench.agents_at_work.doors import API, Unexpected
+from bench.agents_at_work.programs import AGENT_KEY, ENGINE_KEY, Programs
 
 BOUNDARY = "-between-parts-"
 FORM = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}

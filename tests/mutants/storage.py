@@ -1,0 +1,93 @@
+"""Mistakes by which something stored is lost, half there, or somebody else's."""
+
+from tests.mutants.mutant import Mutant
+
+API, SQLITE = "src/kb/engine/api", "src/kb/engine/storage/sqlite"
+
+STORAGE = (
+    Mutant(
+        "A document is committed before its chunks are.",
+        f"{SQLITE}/chunks.py",
+        "    for ordinal, chunk in enumerate(text.chunks):\n",
+        '    db.execute("COMMIT")\n    db.execute("BEGIN IMMEDIATE")\n'
+        "    for ordinal, chunk in enumerate(text.chunks):\n",
+        "tests/faults/test_write_calls.py",
+    ),
+    Mutant(
+        "What failed half-way is committed.",
+        f"{SQLITE}/database.py",
+        '                if self._writer.in_transaction:\n                    self._writer.execute("ROLLBACK")\n',
+        '                if self._writer.in_transaction:\n                    self._writer.execute("COMMIT")\n',
+        "tests/unit/test_database.py tests/contract/test_jobs.py tests/contract/test_documents.py",
+    ),
+    Mutant(
+        "A job is completed by a worker that has lost it.",
+        f"{SQLITE}/claims.py",
+        "    if holds is None:\n",
+        "    if False:\n",
+        "tests/contract/test_jobs.py",
+    ),
+    Mutant(
+        "A chunk is not compared with its checksum.",
+        f"{SQLITE}/integrity.py",
+        "    if not is_whole:\n        found.add(DamageKind.CHUNK,",
+        "    if False:\n        found.add(DamageKind.CHUNK,",
+        "tests/contract/test_integrity.py",
+    ),
+    Mutant(
+        "A scrub does not compare an original with its name.",
+        "src/kb/engine/integrity.py",
+        "[] if digest == used.name else",
+        "[] if digest else",
+        "tests/contract/test_integrity.py",
+    ),
+    Mutant(
+        "A backup takes a damaged original for whole.",
+        "src/kb/engine/originals.py",
+        "    if digest.hexdigest() != name:\n",
+        "    if False:\n",
+        "tests/contract/test_backup.py",
+    ),
+    Mutant(
+        "Words are not quoted for FTS5.",
+        f"{SQLITE}/match_expression.py",
+        """return '"' + space_out(text).replace('"', '""') + '"'""",
+        "return space_out(text)",
+        "tests/contract/test_search.py",
+    ),
+    Mutant(
+        "The key of a filter stands in the SQL.",
+        f"{SQLITE}/scope.py",
+        'entry.key = ? AND {condition})")\n        values.extend([key, *needed])',
+        "entry.key = '{key}' AND {condition})\")\n        values.extend(needed)",
+        "tests/contract/test_search.py",
+    ),
+    Mutant(
+        "A tag stands in the SQL.",
+        f"{SQLITE}/scope.py",
+        'WHERE name = ?)")\n        values.append(tag)',
+        """WHERE name = '" + tag + "')")""",
+        "tests/security/test_injection.py",
+    ),
+    Mutant(
+        "What is deleted stays in free pages.",
+        f"{SQLITE}/database.py",
+        '("secure_delete", "on")',
+        '("secure_delete", "off")',
+        "tests/contract/test_sqlite_file.py",
+    ),
+    Mutant(
+        "If-Match is ignored.",
+        f"{API}/parameters.py",
+        "return int(version[1]) if version else NO_VERSION",
+        "return None",
+        "tests/api/test_documents.py tests/api/test_notes.py",
+    ),
+    Mutant(
+        "The Idempotency-Key is ignored.",
+        f"{SQLITE}/jobs.py",
+        "                if earlier is not None:\n",
+        "                if False:\n",
+        "tests/api/test_jobs.py",
+    ),
+)
