@@ -319,7 +319,7 @@ ADDITIONS: dict[str, Shape] = {
     "unhealthy status": {"configuration": _CONFIGURATION, "last_updated": (TIME, None)},
     "completed task": {"result": {"duplicate": True}},
     "protocol error": {"error": {"data": {"details": dict, "parameter": TEXT, "tool": TEXT, "task_id": str}}},
-    "tool result": {"result": {"structuredContent": dict, "isError": bool}},
+    "tool result": {"result": {"structuredContent": dict, "isError": bool, "_meta": {"kb/untrusted": str}}},
     "initialize": {
         "capabilities": {"experimental": {}, "resources": dict, "logging": {}},
         "serverInfo": {"title": TEXT},
