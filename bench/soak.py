@@ -11,13 +11,9 @@ which counts as warming up; the exit status is 1 if a bound is broken.
 import asyncio
 import random
 import shutil
-import statistics
 import sys
 import time
-from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 
 import apsw
@@ -25,9 +21,10 @@ import httpx
 
 from bench.agents_at_work.churn import ROUGH, UPLOAD_TTL_SECONDS
 from bench.agents_at_work.doors import EngineDoor, Tally, Unexpected
+from bench.agents_at_work.growth import Sample, judge_growth, judge_log, take_samples
 from bench.agents_at_work.mixed_agents import Agent, find_lost
-from bench.agents_at_work.programs import Programs, Weight, start_on_filled_base
-from bench.load import MAX_RISE_MB, make_agents
+from bench.agents_at_work.programs import Programs, start_on_filled_base
+from bench.load import make_agents
 from kb.engine.checkup import check_base, read_base
 from kb.engine.storage import DATABASE
 
@@ -39,23 +36,9 @@ MIX = {"search": 40, "read": 20, "write": 40}
 # No agent is in a hurry: what is to be seen is what stays behind, not how much the machine can bear.
 PAUSE_SECONDS = 0.05
 SAMPLE_EVERY_SECONDS = 10.0
-WARM_UP_SHARE = 0.25
 DRAINED_WITHIN_SECONDS = 60
 
-# What the line through the samples may rise by. One that grows for ever does so by more in half an hour.
-MAX_RISE_HANDLES = 6.0
-MAX_RISE_THREADS = 4.0
-MAX_WAL_MB = 64.0
 MAX_SIZE_OF_LIVE_DATA = 1.3
-
-
-@dataclass(frozen=True)
-class Sample:
-    seconds: float
-    weights: dict[str, Weight]
-    wal_mb: float
-    database_mb: float
-    files: int
 
 
 def main() -> None:
@@ -64,7 +47,7 @@ def main() -> None:
     with start_on_filled_base(CHUNKS, settings) as programs:
         samples, wrong = asyncio.run(soak(programs, minutes * 60))
         stop(programs)
-        wrong += judge(samples) + judge_base(programs.data_dir)
+        wrong += judge_growth(samples) + judge_log(samples) + judge_base(programs.data_dir)
     for sentence in wrong:
         print(f"WRONG: {sentence}")
     sys.exit(1 if wrong else 0)
@@ -77,7 +60,8 @@ async def soak(programs: Programs, seconds: float) -> tuple[list[Sample], list[s
         agent.mix = MIX
     end = time.monotonic() + seconds
     rough = [be_rough(programs, random.Random(number), tally, end) for number in range(ROUGH_CLIENTS)]  # noqa: S311
-    sampling = asyncio.create_task(take_samples(programs, end))
+    render_heads(programs)
+    sampling = asyncio.create_task(take_samples(programs, end, SAMPLE_EVERY_SECONDS, render))
     await asyncio.gather(*(work_calmly(agent, end) for agent in agents), *rough)
     samples = await sampling
     is_drained = await asyncio.to_thread(drain, programs)
@@ -110,21 +94,9 @@ async def be_rough(programs: Programs, chance: random.Random, tally: Tally, end:
         await asyncio.sleep(PAUSE_SECONDS)
 
 
-async def take_samples(programs: Programs, end: float) -> list[Sample]:
-    begun, samples = time.monotonic(), list[Sample]()
-    print(f"{'seconds':>7}  " + "".join(f"{name + ' MB/handles/threads':>28}" for name in programs.processes), end="")
-    print(f" {'log MB':>7} {'base MB':>8} {'files':>6}")
-    while time.monotonic() < end:
-        await asyncio.sleep(min(SAMPLE_EVERY_SECONDS, max(end - time.monotonic(), 0)))
-        samples.append(await asyncio.to_thread(take_sample, programs, time.monotonic() - begun))
-        render(samples[-1])
-    return samples
-
-
-def take_sample(programs: Programs, seconds: float) -> Sample:
-    files = sum(1 for path in programs.data_dir.rglob("*") if path.is_file())
-    database_mb = programs.database.stat().st_size / 2**20
-    return Sample(seconds, programs.weigh(), programs.wal_mb(), database_mb, files)
+def render_heads(programs: Programs) -> None:
+    heads = "".join(f"{name + ' MB/handles/threads':>28}" for name in programs.processes)
+    print(f"{'seconds':>7}  {heads} {'log MB':>7} {'base MB':>8} {'files':>6}")
 
 
 def render(sample: Sample) -> None:
@@ -149,33 +121,6 @@ def drain(programs: Programs) -> bool:
 def stop(programs: Programs) -> None:
     programs.processes["engine"].terminate()
     programs.processes["engine"].wait(30)
-
-
-def judge(samples: Sequence[Sample]) -> list[str]:
-    """The bounds that are broken, a sentence each."""
-    warm = samples[int(len(samples) * WARM_UP_SHARE) :]
-    wrong = []
-    for name in warm[0].weights:
-        for what, bound, values in (
-            ("MB", MAX_RISE_MB, [sample.weights[name].rss_mb for sample in warm]),
-            ("handles", MAX_RISE_HANDLES, [sample.weights[name].handles for sample in warm]),
-            ("threads", MAX_RISE_THREADS, [sample.weights[name].threads for sample in warm]),
-        ):
-            slope = slope_of([sample.seconds for sample in warm], values)
-            rise = slope * (warm[-1].seconds - warm[0].seconds)
-            print(f"{name:8} {rise:+6.1f} {what} since it was warm, {slope * 3600:+7.1f} an hour")
-            if rise > bound:
-                wrong.append(f"The {name} grows: {rise:.1f} {what}, and {bound:g} are allowed.")
-    highest = max(sample.wal_mb for sample in samples)
-    print(f"log of the database at most {highest:.1f} MB")
-    return [*wrong, f"The log of the database grew to {highest:.0f} MB."] if highest > MAX_WAL_MB else wrong
-
-
-def slope_of(times: Sequence[float], values: Sequence[float]) -> float:
-    """The median of the slopes between any two samples: some that lie far off do not move it."""
-    points = zip(times, values, strict=True)
-    slopes = [(later[1] - earlier[1]) / (later[0] - earlier[0]) for earlier, later in combinations(points, 2)]
-    return statistics.median(slopes) if slopes else 0.0
 
 
 def judge_base(data_dir: Path) -> list[str]:

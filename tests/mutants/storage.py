@@ -21,6 +21,13 @@ STORAGE = (
         "tests/unit/test_database.py tests/contract/test_jobs.py tests/contract/test_documents.py",
     ),
     Mutant(
+        "The log of the database grows for as long as somebody reads.",
+        f"{SQLITE}/database.py",
+        "                self._bound_log()\n",
+        "",
+        "tests/unit/test_database.py",
+    ),
+    Mutant(
         "A job is completed by a worker that has lost it.",
         f"{SQLITE}/claims.py",
         "    if holds is None:\n",

@@ -34,6 +34,8 @@ BOUNDARY = "a-boundary-that-no-string-has"
 NOT_IN_HEADERS = frozenset("\0\r\n")
 PLAIN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 # Waited for by whoever calls; nothing here should come near it.
+# NUL, and half a character.
+ALWAYS = ("\0", "\ud800")
 LONGEST_ANSWER_SECONDS = 20
 
 Place = tuple[str | int, ...]
@@ -163,8 +165,10 @@ def render_form(name: str, text: str) -> bytes:
 
 
 def strings_for(number: int, count: int) -> list[str]:
-    """Others for each field, so that together the fields meet all of them."""
-    return random.Random(f"{SEED} {number}").sample(NAUGHTY, min(count, len(NAUGHTY)))  # noqa: S311 - no secret
+    """Others for each field, so that together the fields meet all of them; and always those that break most."""
+    others = [text for text in NAUGHTY if text not in ALWAYS]
+    chosen = random.Random(f"{SEED} {number}").sample(others, min(count, len(NAUGHTY)) - len(ALWAYS))  # noqa: S311
+    return [*ALWAYS, *chosen]
 
 
 @pytest.fixture(scope="module")

@@ -1,16 +1,17 @@
-"""How a `Database` ends, and what it remembers of a disk that fails."""
+"""How a `Database` ends, how long its log grows, and what it remembers of a disk that fails."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
 
 import apsw
 import pytest
 
 from kb.engine.errors import Unavailable
-from kb.engine.storage.sqlite.database import MAX_READERS, Database
+from kb.engine.storage.sqlite.database import EMPTY_LOG_WITHIN_MS, MAX_LOG_BYTES, MAX_READERS, Database
 
 ENDLESS = "WITH RECURSIVE n (x) AS (SELECT begun() UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
 Open = Callable[[Database], AbstractContextManager[apsw.Connection]]
@@ -133,3 +134,60 @@ def test_trouble_with_the_disk_is_remembered_wherever_it_strikes_and_until_a_wri
     assert remembered is not None
     assert "Check the disk" in remembered
     assert database.trouble is None
+
+
+MEGABYTE = 2**20
+
+
+@pytest.fixture
+def log(database: Database, path: Path) -> Path:
+    with database.write() as db:
+        db.execute("CREATE TABLE texts (text)")
+    return path.with_name(f"{path.name}-wal")
+
+
+def write_megabytes(database: Database, log: Path, count: int) -> list[int]:
+    """How long the log was after each."""
+    sizes = []
+    for _ in range(count):
+        with database.write() as db:
+            db.execute("DELETE FROM texts")
+            db.execute("INSERT INTO texts VALUES (zeroblob(?))", (MEGABYTE,))
+        sizes.append(log.stat().st_size)
+    return sizes
+
+
+def read_without_a_gap(database: Database, done: threading.Event) -> None:
+    """Each begins before the one before it ends."""
+    earlier = ExitStack()
+    while not done.is_set():
+        later = ExitStack()
+        later.enter_context(database.read()).execute("SELECT count(*) FROM texts").fetchall()
+        earlier.close()
+        earlier = later
+    earlier.close()
+
+
+def test_the_log_stays_short_although_somebody_reads_at_every_moment(database: Database, log: Path) -> None:
+    done = threading.Event()
+    with ThreadPoolExecutor() as threads:
+        reading = threads.submit(read_without_a_gap, database, done)
+        try:
+            sizes = write_megabytes(database, log, 200)
+        finally:
+            done.set()
+        reading.result(timeout=10)
+    assert max(sizes) < MAX_LOG_BYTES + 4 * MEGABYTE
+
+
+def test_a_reader_that_stays_is_not_waited_for_at_each_write(database: Database, log: Path) -> None:
+    with database.read() as db:
+        db.execute("SELECT count(*) FROM texts").fetchall()
+        begun = time.monotonic()
+        sizes = write_megabytes(database, log, 60)
+        seconds = time.monotonic() - begun
+
+    # Once in vain; some 28 writes found the log too long.
+    assert max(sizes) > MAX_LOG_BYTES
+    assert seconds < 10 * EMPTY_LOG_WITHIN_MS / 1000
+    assert write_megabytes(database, log, 2)[-1] <= MAX_LOG_BYTES

@@ -27,6 +27,10 @@ MAX_READERS = 8
 PAGE_BYTES = 8192
 # What SQLite keeps beside a file, by how the name ends.
 LOGS = ("-journal", "-wal", "-shm")
+# SQLite begins its log anew only when a writer finds nobody reading it, which among busy readers may never happen.
+MAX_LOG_BYTES = 32 * 1024 * 1024
+# How long writers wait for those readers that began before the log is to be emptied. Readers wait for nobody.
+EMPTY_LOG_WITHIN_MS = 1_000
 # An interruption ends only the statement that is running, and there may be none just then: so it is repeated.
 INTERRUPT_EVERY_SECONDS = 0.05
 # A writer that waits for another process cannot be interrupted.
@@ -96,6 +100,8 @@ class Database:
         """`prepare` is given each connection that is opened, to add what SQL needs from Python."""
         self._path = path
         self._prepare = prepare
+        self._log = path.with_name(f"{path.name}-wal")
+        self._empty_log_beyond = MAX_LOG_BYTES
         self.trouble: str | None = None
         """Why the last write did not work, if the disk was to blame."""
         self._write_lock = threading.Lock()
@@ -117,7 +123,7 @@ class Database:
         connection.pragma("synchronous", "full")
         connection.pragma("foreign_keys", "on")
         connection.pragma("secure_delete", "on")
-        connection.pragma("journal_size_limit", 64 * 1024 * 1024)
+        connection.pragma("journal_size_limit", MAX_LOG_BYTES)
         self._prepare(connection)
         return connection
 
@@ -130,6 +136,7 @@ class Database:
                 yield self._writer
                 self._writer.execute("COMMIT")
                 self.trouble = None
+                self._bound_log()
             except BaseException as error:
                 trouble = _trouble_of(error)
                 if trouble is not None:
@@ -140,6 +147,25 @@ class Database:
                 if _is_stuck(self._writer):
                     self._replace_writer()
                 raise
+
+    def _bound_log(self) -> None:
+        """Empty the log when it has become long, so that it is not written on for ever.
+
+        The write is safe by now, whatever happens here. A reader that stays for long, such as an export, is not waited
+        for again before the log has grown by as much once more.
+        """
+        size = self._log.stat().st_size if self._log.exists() else 0
+        if size <= MAX_LOG_BYTES:
+            self._empty_log_beyond = MAX_LOG_BYTES
+        if size <= self._empty_log_beyond:
+            return
+        self._writer.set_busy_timeout(EMPTY_LOG_WITHIN_MS)
+        try:
+            self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.Error:
+            self._empty_log_beyond = size + MAX_LOG_BYTES
+        finally:
+            self._writer.set_busy_timeout(BUSY_TIMEOUT_MS)
 
     @contextmanager
     def _turn_to_write(self) -> Iterator[None]:
