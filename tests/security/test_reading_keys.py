@@ -179,6 +179,19 @@ def test_no_other_method_changes_anything_for_a_reading_agent(
     assert read_base(api) == before
 
 
+def test_a_reading_agent_ends_no_session_of_another_whose_name_it_knows(guarded: EngineProgram) -> None:
+    """M2, M4."""
+    named = {"Mcp-Session-Id": "0" * 32, "MCP-Protocol-Version": "2025-11-25"}
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    with httpx.Client(base_url=guarded.mcp_url, headers=named, trust_env=False) as http:
+        writer, reader = bearer(AGENTS_KEY), bearer(AGENTS_READING_KEYS[0])
+
+        assert http.delete("/mcp", headers=reader).status_code == 204
+
+        assert http.post("/mcp", json=ping, headers=reader).status_code == 404
+        assert http.post("/mcp", json=ping, headers=writer).json()["result"] == {}
+
+
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
 def test_a_server_with_the_engine_s_reading_key_changes_nothing_for_anybody(
     collections: McpProgram, api: httpx.Client, planted: Planted, file: Path, way: Way

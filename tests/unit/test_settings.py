@@ -223,6 +223,17 @@ def test_folders_follow_the_platform_and_ignore_relative_paths(tmp_path: Path) -
     assert settings.cache_dir({}) == home / ".cache/kb"
 
 
+def test_a_user_without_a_home_can_name_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def find_none() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", find_none)
+
+    assert settings.load_engine_settings({"data_dir": str(tmp_path)}).data_dir == tmp_path
+    assert settings.config_dir({"XDG_CONFIG_HOME": str(tmp_path)}, "linux") == tmp_path / "kb"
+    assert settings.cache_dir({}).is_absolute()
+
+
 def test_a_model_is_the_bundled_one_a_folder_or_one_that_was_fetched(tmp_path: Path) -> None:
     assert settings.model_folder("", tmp_path) is None
     assert settings.model_folder("/models/own", tmp_path) == Path("/models/own")

@@ -28,6 +28,7 @@ from kb.mcp.errors import SERVER_ERROR, error_message
 from kb.mcp.exchange import DEFAULT_VERSION, Exchange, Malformed, SilentRequest, parse_message, without_progress
 from kb.mcp.naming import with_named_errors
 from kb.mcp.server import KnowledgeServer
+from kb.mcp.tools import Caller
 from kb.serving.bodies import Bodies, Body, NoRoom, TooManyValues
 
 # A note of 1,000,000 characters, each escaped as a pair of surrogates (twelve bytes), is 12 MB.
@@ -111,16 +112,17 @@ class HttpEndpoint:
             await self._answer(message, request, version, send)
         else:
             if isinstance(message, JSONRPCNotification):
-                self._exchange.cancel(request.headers.get(SESSION_HEADER, ""), message)
+                self._exchange.cancel(_session_of(request, _named_session(request)), message)
             await Response(status_code=202)(request.scope, request.receive, send)
 
     async def _answer(self, message: JSONRPCRequest, request: Request, version: str, send: Send) -> None:
-        session = request.headers.get(SESSION_HEADER) or None
+        name = _named_session(request)
         headers = {}
         if _is_initialize(message):
-            session = uuid.uuid4().hex
-            headers = {SESSION_HEADER: session}
-        elif session in self._ended:
+            name = uuid.uuid4().hex
+            headers = {SESSION_HEADER: name}
+        session = _session_of(request, name) if name else None
+        if session in self._ended:
             told = "This session was ended. Open a new one with initialize, or leave its name out."
             await refuse(404, "session_not_found", told, request_id=message.id)(request.scope, request.receive, send)
             return
@@ -153,12 +155,13 @@ class HttpEndpoint:
                 await _send_events(announced, send)
 
     def _end_session(self, request: Request) -> Response:
-        session = request.headers.get(SESSION_HEADER)
-        if not session:
+        name = _named_session(request)
+        if not name:
             return refuse(400, "session_not_found", "Name the session to end in the header Mcp-Session-Id.")
+        session = _session_of(request, name)
         self._exchange.cancel_all(session)
         # Only what could be a name of ours: others may be of any length.
-        if SESSION_NAME.fullmatch(session):
+        if SESSION_NAME.fullmatch(name):
             self._ended[session] = None
         if len(self._ended) > ENDED_SESSIONS_KEPT:
             del self._ended[next(iter(self._ended))]
@@ -270,6 +273,16 @@ def _accepts_events(headers: Headers, *, by_default: bool) -> bool:
     if not accepted or "*/*" in accepted:
         return by_default
     return "text/event-stream" in accepted or "text/*" in accepted
+
+
+def _named_session(request: Request) -> str:
+    return request.headers.get(SESSION_HEADER, "")
+
+
+def _session_of(request: Request, name: str) -> str:
+    """Clients may choose the name. With a key that stands for another caller it is another session."""
+    caller: Caller = request.scope["kb.caller"]
+    return f"{caller.name} {name}"
 
 
 def _is_initialize(message: object) -> bool:

@@ -20,7 +20,7 @@ import os
 from collections.abc import Mapping
 
 from kb.settings.editor import editor_command
-from kb.settings.folders import cache_dir, config_dir, config_home, default_data_dir, model_folder
+from kb.settings.folders import cache_dir, config_dir, config_home, default_data_dir, home_dir, model_folder
 from kb.settings.keys import every_key, present_key
 from kb.settings.programs import (
     LOOPBACK_NAMES,
@@ -49,6 +49,7 @@ __all__ = [
     "describe_options",
     "editor_command",
     "every_key",
+    "home_dir",
     "is_loopback",
     "load_client_settings",
     "load_engine_settings",

@@ -12,13 +12,21 @@ _CONFIG_HOMES = {"win32": ("APPDATA", "AppData/Roaming"), "darwin": ("XDG_CONFIG
 _DATA_HOMES = {"win32": ("LOCALAPPDATA", "AppData/Local"), "darwin": ("XDG_DATA_HOME", _MAC_SUPPORT)}
 
 
+def home_dir() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:
+        # Not every user has one, as in some containers; there the folders that matter are named in the settings.
+        return Path(os.sep)
+
+
 def config_dir(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
     return _own_folder(environ, *_CONFIG_HOMES.get(platform, ("XDG_CONFIG_HOME", ".config")))
 
 
 def config_home(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
     """Where other programs with a window keep their configuration; on a Mac they look at no variable."""
-    return Path.home() / _MAC_SUPPORT if platform == "darwin" else config_dir(environ, platform).parent
+    return home_dir() / _MAC_SUPPORT if platform == "darwin" else config_dir(environ, platform).parent
 
 
 def default_data_dir(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
@@ -35,10 +43,7 @@ def default_file_roots() -> tuple[Path, ...]:
 
     Where a service is started it may stand at the top of the disk, or in a hidden folder; nobody meant to show those.
     """
-    roots = []
-    # Not every user has one.
-    with suppress(RuntimeError):
-        roots.append(Path.home())
+    roots = [home_dir()]
     # Somebody may have deleted it.
     with suppress(FileNotFoundError):
         roots += [folder for folder in (Path.cwd(),) if not any(part.startswith(".") for part in folder.parts)]
@@ -48,7 +53,7 @@ def default_file_roots() -> tuple[Path, ...]:
 def _own_folder(environ: Mapping[str, str], variable: str, fallback: str) -> Path:
     # The XDG specification has a relative path ignored: it would depend on where the program was started.
     given = Path(environ.get(variable, ""))
-    return (given if given.is_absolute() else Path.home() / fallback) / "kb"
+    return (given if given.is_absolute() else home_dir() / fallback) / "kb"
 
 
 def model_folder(embedding_model: str, cache: Path) -> Path | None:

@@ -44,9 +44,9 @@ class Client:
 
     @property
     def file(self) -> Path:
-        from kb.settings import config_home
+        from kb.settings import config_home, home_dir
 
-        return config_home() / self.place[1:] if self.place.startswith("@") else Path.home() / self.place
+        return config_home() / self.place[1:] if self.place.startswith("@") else home_dir() / self.place
 
     @property
     def needs_key_in_file(self) -> bool:

@@ -83,7 +83,7 @@ def _facts(job: Json) -> dict[str, str]:
 def _document(job: Json) -> str:
     if job["document_id"] is None:
         return ""
-    told = "was there already" if job["duplicate"] else counted(job["chunks_created"] or 0, "chunk")
+    told = "unchanged" if job["duplicate"] else counted(job["chunks_created"] or 0, "chunk")
     return f"{job['document_id']} ({told})"
 
 
