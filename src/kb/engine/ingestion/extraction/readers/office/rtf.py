@@ -200,7 +200,10 @@ class _Reader:
 
     def _open_group(self) -> None:
         if len(self._around) == MAX_DEPTH:
-            raise Unreadable("extraction_limit", "The file has groups in groups deeper than any honest document.")
+            raise Unreadable(
+                "extraction_limit",
+                "The file has groups in groups deeper than any honest document. It is not safe to read.",
+            )
         self._write_bytes()
         self._to_skip = 0
         around = self._group
