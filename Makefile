@@ -51,8 +51,9 @@ faults: $(STAMP) strace ## Kill, fill up and tear a base, attack it, and add hos
 	FAULTS=full $(BIN)/pytest tests/faults tests/hostile tests/security tests/load tests/api/test_openapi.py tests/unit/test_keys.py
 
 load: $(STAMP) ## Have up to 64 agents search, read and write in bases of 10,000 and 100,000 chunks
-	$(BIN)/python -m bench.load 10000
-	$(BIN)/python -m bench.load 100000
+	for chunks in 10000 100000; do \
+		$(BIN)/python -m bench.load $$chunks && $(BIN)/python -m bench.load $$chunks --agents 64 --seconds 300 || exit 1; \
+	done
 
 soak: $(STAMP) ## Use a base hard for half an hour, and see that nothing grows (MINUTES=30)
 	$(BIN)/python -m bench.soak $(or $(MINUTES),30)
