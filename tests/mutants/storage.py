@@ -23,7 +23,7 @@ STORAGE = (
     Mutant(
         "The log of the database grows for as long as somebody reads.",
         f"{SQLITE}/database.py",
-        "                self._bound_log()\n",
+        "            self._bound_log()\n",
         "",
         "tests/unit/test_database.py",
     ),

@@ -9,6 +9,7 @@ SQLite's busy handler is the queue in front of it.
 crash of the process.
 """
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -100,7 +101,6 @@ class Database:
         """`prepare` is given each connection that is opened, to add what SQL needs from Python."""
         self._path = path
         self._prepare = prepare
-        self._log = path.with_name(f"{path.name}-wal")
         self._empty_log_beyond = MAX_LOG_BYTES
         self.trouble: str | None = None
         """Why the last write did not work, if the disk was to blame."""
@@ -136,7 +136,6 @@ class Database:
                 yield self._writer
                 self._writer.execute("COMMIT")
                 self.trouble = None
-                self._bound_log()
             except BaseException as error:
                 trouble = _trouble_of(error)
                 if trouble is not None:
@@ -147,6 +146,7 @@ class Database:
                 if _is_stuck(self._writer):
                     self._replace_writer()
                 raise
+            self._bound_log()
 
     def _bound_log(self) -> None:
         """Empty the log when it has become long, so that it is not written on for ever.
@@ -154,7 +154,10 @@ class Database:
         The write is safe by now, whatever happens here. A reader that stays for long, such as an export, is not waited
         for again before the log has grown by as much once more.
         """
-        size = self._log.stat().st_size if self._log.exists() else 0
+        try:
+            size = os.stat(self._writer.filename_wal).st_size
+        except OSError:
+            return
         if size <= MAX_LOG_BYTES:
             self._empty_log_beyond = MAX_LOG_BYTES
         if size <= self._empty_log_beyond:
