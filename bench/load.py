@@ -18,7 +18,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from bench.agents_at_work.doors import EngineDoor, McpDoor, Tally
-from bench.agents_at_work.growth import Sample, judge_growth, judge_log, take_samples
+from bench.agents_at_work.growth import Sample, judge_growth, judge_log, take_sample, take_samples
 from bench.agents_at_work.mixed_agents import Agent, SharedNote, find_lost, to_letters, wait_for_document
 from bench.agents_at_work.programs import Programs, Weight, start_on_filled_base
 from bench.base import CHUNKS_PER_DOCUMENT, read_english
@@ -69,7 +69,8 @@ async def run_agents(programs: Programs, count: int, documents: int, seconds: fl
     before, begun = programs.weigh(), time.monotonic()
     sampling = asyncio.create_task(take_samples(programs, begun + seconds, SAMPLE_EVERY_SECONDS))
     await asyncio.gather(*(agent.work_until(begun + seconds) for agent in agents))
-    took, after, samples = time.monotonic() - begun, programs.weigh(), await sampling
+    took, after = time.monotonic() - begun, programs.weigh()
+    samples = [*await sampling, take_sample(programs, took)]
     with closing(EngineDoor(programs.open_engine(), Tally())) as door:
         lost = await find_lost(door, agents, agents[0].shared)
     return Step(count, tally, took, before, after, samples, sum(len(agent.notes) for agent in agents), lost)

@@ -33,9 +33,9 @@ HEADERS_READ_BY = frozenset({"submit_job", "get_document_file", "search", "expor
 BOUNDARY = "a-boundary-that-no-string-has"
 NOT_IN_HEADERS = frozenset("\0\r\n")
 PLAIN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-# Waited for by whoever calls; nothing here should come near it.
 # NUL, and half a character.
 ALWAYS = ("\0", "\ud800")
+# Waited for by whoever calls; nothing here should come near it.
 LONGEST_ANSWER_SECONDS = 20
 
 Place = tuple[str | int, ...]
