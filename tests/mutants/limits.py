@@ -110,7 +110,7 @@ LIMITS = (
         f"{SERVING}/bodies.py",
         "MAX_VALUES = 1_100_000\n",
         "MAX_VALUES = 110_000_000\n",
-        "tests/security/test_limits.py::test_no_body_takes_more_than_its_share_of_memory",
+        "tests/unit/test_held_bodies.py",
     ),
     Mutant(
         "A backslash in a name is no part of a path.",

@@ -39,6 +39,15 @@ def test_values_are_counted_over_all_pieces_of_a_body(mark: bytes) -> None:
         asyncio.run(send(MAX_VALUES + 1))
 
 
+def test_two_million_values_are_too_many_however_few_bytes_they_take() -> None:
+    async def send() -> None:
+        with closing(Bodies().open()) as body:
+            await body.add(b"," * 2_000_000, is_last=True)
+
+    with pytest.raises(TooManyValues):
+        asyncio.run(send())
+
+
 def test_of_bodies_with_many_values_one_is_worked_on_at_a_time_and_others_pass_by() -> None:
     bodies = Bodies()
     done: list[str] = []
