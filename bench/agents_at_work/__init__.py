@@ -5,4 +5,5 @@
 - `mixed_agents`: agents that search, read and write, and find what was lost.
 - `churn`: clients that hang up and leave things behind.
 - `programs`: what they call, `kb up`, and what it weighs.
+- `growth`: whether what it weighs grows for ever.
 """
