@@ -23,7 +23,7 @@ from tests.printed_pages import print_pages
 from tests.reading import is_reader
 
 from bench.base import fill_base, read_english
-from bench.search import start_engine
+from bench.engine_process import start_engine
 from kb.engine.embedding import read_model
 from kb.engine.wiring import model_locations
 from kb.settings import cache_dir

@@ -7,18 +7,16 @@ Modes are interleaved, so that whatever else the machine does falls on all of th
 
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import psutil
 
 from bench.base import fill_base, read_english
+from bench.engine_process import start_engine
 from kb.engine.embedding import read_model
 from kb.engine.wiring import model_locations
 from kb.settings import cache_dir
@@ -39,33 +37,10 @@ def main() -> None:
         started = time.perf_counter()
         fill_base(Path(folder), chunk_count, model_fingerprint=model.fingerprint, dimension=model.dimension)
         print(f"{chunk_count} chunks written in {time.perf_counter() - started:.1f} s")
+        started = time.perf_counter()
         with start_engine(Path(folder)) as (client, process):
-            report(measure(client), process)
-
-
-@contextmanager
-def start_engine(data_dir: Path) -> Iterator[tuple[httpx.Client, psutil.Process]]:
-    port = random.randrange(20_000, 40_000)  # noqa: S311 - no secret
-    command = [sys.executable, "-m", "kb.cli.main", "engine", "--data-dir", str(data_dir), "--port", str(port)]
-    started = time.perf_counter()
-    with (
-        subprocess.Popen(command, stderr=subprocess.DEVNULL) as process,
-        httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client,
-    ):
-        try:
-            while not is_ready(client):
-                time.sleep(0.02)
             print(f"ready {time.perf_counter() - started:.2f} s after its start")
-            yield client, psutil.Process(process.pid)
-        finally:
-            process.terminate()
-
-
-def is_ready(client: httpx.Client) -> bool:
-    try:
-        return client.get("/health/ready").is_success
-    except httpx.TransportError:
-        return False
+            report(measure(client), process)
 
 
 def measure(client: httpx.Client) -> dict[str, list[float]]:

@@ -16,7 +16,7 @@ import psutil
 
 from bench.agents_at_work.connection import Connection
 from bench.base import fill_base
-from bench.search import is_ready
+from bench.engine_process import is_ready
 from kb.engine.embedding import read_model
 from kb.engine.storage import DATABASE
 from kb.engine.wiring import model_locations
