@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluation.bases import JudgedBase, open_base, open_cached_embedder
-from evaluation.sets import SET_NAMES, JudgedQuery, load_set
+from evaluation.sets import JudgedQuery, find_sets, load_set
 from kb.engine.model import Scope
 from kb.engine.search.hybrid import Mode
 from kb.engine.search.query import parse_query
@@ -42,8 +42,8 @@ def main() -> None:
     options = parser.parse_args()
     by_mode: dict[Mode, list[Samples]] = {mode: [] for mode in Mode}
     with open_cached_embedder() as embedder:
-        for name in options.sets or SET_NAMES:
-            judged = load_set(options.data / name)
+        for folder in [options.data / name for name in options.sets] or find_sets(options.data):
+            judged = load_set(folder)
             with open_base(judged, embedder) as base:
                 for mode in Mode:
                     rows = [row for query in judged.queries for row in _sample(base, query, mode)]

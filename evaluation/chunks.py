@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import fmean
 
 from evaluation.bases import add_note, open_cached_embedder
-from evaluation.sets import read_rows
+from evaluation.sets import QUERIES, read_lines, read_rows
 from kb.engine.ingestion.chunking import split_into_passages
 from kb.engine.ingestion.indexing import in_context
 from kb.engine.ingestion.sections import Section
@@ -76,7 +76,7 @@ def load(folder: Path, embedder: Embedder) -> tuple[list[LongText], list[Questio
     def number(text_id: str, position: int) -> int:
         return firsts[text_id] + bisect_left(token_starts[text_id], position)
 
-    for row in read_rows(folder / "docs.jsonl.gz"):
+    for row in read_rows(folder, "docs.jsonl"):
         text_id, text = row["id"], row["text"]
         token_starts[text_id] = [start for start, _ in embedder.token_spans(text)]
         firsts[text_id] = total
@@ -84,11 +84,12 @@ def load(folder: Path, embedder: Embedder) -> tuple[list[LongText], list[Questio
         for start, title, sections in _articles(text) if text_id == ARTICLES else [(0, text_id, [Section(text)])]:
             texts.append(LongText(title, sections, number(text_id, start)))
     answers: dict[str, list[Place]] = {}
-    for line in (folder / "spans.tsv").read_text(encoding="utf-8").splitlines()[1:]:
+    _, *spans = read_lines(folder, "spans.tsv")
+    for line in spans:
         question_id, text_id, *ends = line.split("\t")
         first, beyond = (number(text_id, int(end)) for end in ends)
         answers.setdefault(question_id, []).append(range(first, beyond))
-    return texts, [Question(row["text"], answers[row["id"]]) for row in read_rows(folder / "queries.jsonl.gz")]
+    return texts, [Question(row["text"], answers[row["id"]]) for row in read_rows(folder, QUERIES)]
 
 
 def _articles(text: str) -> Iterator[tuple[int, str, list[Section]]]:

@@ -16,7 +16,7 @@ from statistics import fmean
 
 from evaluation.bases import JudgedBase, open_base, open_cached_embedder
 from evaluation.metrics import Judgments, fuse_ranks, ndcg, recall, reciprocal_rank
-from evaluation.sets import SET_NAMES, JudgedQuery, JudgedSet, load_set
+from evaluation.sets import JudgedQuery, JudgedSet, find_sets, load_set
 from kb.engine.ports import Embedder
 from kb.engine.search.hybrid import Mode
 
@@ -40,7 +40,7 @@ def main() -> int:
     accepted: dict[str, Scores] = json.loads(ACCEPTED.read_text(encoding="utf-8")) if ACCEPTED.exists() else {}
     measured: dict[str, Scores] = {}
     with open_cached_embedder() as embedder:
-        for name in options.sets or SET_NAMES:
+        for name in options.sets or [folder.name for folder in find_sets(options.data)]:
             by_method = measure(load_set(options.data / name), embedder)
             measured[name] = by_method[Mode.HYBRID]
             print(render(name, by_method), flush=True)
@@ -106,13 +106,9 @@ def _render_row(label: str, cells: Iterable[str]) -> str:
 def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m evaluation.run", description="Measure search on judged sets.")
     parser.add_argument("data", type=Path, help="the folder that holds a folder for each set")
-    parser.add_argument("sets", nargs="*", help=f"which sets (all: {', '.join(SET_NAMES)})", metavar="SET")
+    parser.add_argument("sets", nargs="*", help="which sets (all)", metavar="SET")
     parser.add_argument("--accept", action="store_true", help="write the scores to accepted.json instead of comparing")
-    options = parser.parse_args()
-    unknown = [name for name in options.sets if name not in SET_NAMES]
-    if unknown:
-        parser.error(f"There is no set {unknown[0]}; there are {', '.join(SET_NAMES)}.")
-    return options
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

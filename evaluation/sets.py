@@ -1,21 +1,26 @@
 """Judged sets: documents, questions, and which pieces answer which question.
 
-A set is a folder with `corpus.jsonl.gz`, `queries.jsonl.gz` and `qrels.tsv`. What is judged is an *item*. In
-most sets an item is a document, which our own chunker cuts. In two it is a piece of something longer, a turn
-of a conversation or a stretch of a text; there the longer thing becomes the document and each item a section
-of it, so that an item has neighbours, as it would in a real base.
+A set is a folder with `corpus.jsonl`, `queries.jsonl` and `qrels.tsv`, each plain or gzipped. What is judged is an
+*item*, a row of the corpus. Usually an item is a document, which our own chunker cuts. A row with `session` is a turn
+of a conversation and a row with `doc` a stretch of a text; there the longer thing becomes the document and each item
+a section of it, so that an item has neighbours, as it would in a real base. Where rows and queries have a `group`, a
+query is asked only of its own.
 """
 
 import gzip
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from evaluation.metrics import Judgments
 from kb.engine.search.hybrid import Grouping
+
+CORPUS, QUERIES, JUDGMENTS = "corpus.jsonl", "queries.jsonl", "qrels.tsv"
+
+# The field that names what an item is a part of, and the field that is then the title of the whole.
+TITLES_OF_WHOLES = {"session": "date", "doc": "doc"}
 
 Row = dict[str, Any]  # a line of JSON as the set's makers wrote it
 
@@ -48,60 +53,71 @@ class JudgedSet:
     name: str
     documents: list[JudgedDocument]
     queries: list[JudgedQuery]
+    """In the order of their ids, so that figures of two runs can be compared query by query."""
     grouping: Grouping
     """Whether an item is a whole document or a part of one."""
 
 
+def find_sets(data: Path) -> list[Path]:
+    """The folders in `data` that hold a set, by name."""
+    names = (CORPUS, QUERIES, JUDGMENTS)
+    return sorted(path for path in data.iterdir() if all(_find_file(path, name).exists() for name in names))
+
+
 def load_set(folder: Path) -> JudgedSet:
-    assemble, grouping = _SHAPES[folder.name]
+    """A query of which nothing was judged relevant is left out: no ranking could answer it."""
+    judgments = _read_judgments(folder)
+    queries = [
+        JudgedQuery(row["text"], judgments[str(row["id"])], _tags_of(row), row.get("lang"))
+        for row in sorted(read_rows(folder, QUERIES), key=lambda row: str(row["id"]))
+        if any(grade > 0 for grade in judgments.get(str(row["id"]), {}).values())
+    ]
+    rows_of_wholes: dict[tuple[object, ...], list[Row]] = {}
+    for row in read_rows(folder, CORPUS):
+        rows_of_wholes.setdefault(_whole_of(row), []).append(row)
+    documents = [_assemble(rows) for rows in rows_of_wholes.values()]
+    has_parts = any(field in TITLES_OF_WHOLES for field, *_ in rows_of_wholes)
+    return JudgedSet(folder.name, documents, queries, Grouping.CHUNK if has_parts else Grouping.DOCUMENT)
+
+
+def read_rows(folder: Path, name: str) -> Iterator[Row]:
+    return map(json.loads, read_lines(folder, name))
+
+
+def read_lines(folder: Path, name: str) -> Iterator[str]:
+    """The lines of the file of that name, plain or gzipped, less those that are blank."""
+    path = _find_file(folder, name)
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
+        yield from (line.rstrip("\n") for line in lines if line.strip())
+
+
+def _find_file(folder: Path, name: str) -> Path:
+    plain = folder / name
+    return plain if plain.exists() else folder / f"{name}.gz"
+
+
+def _read_judgments(folder: Path) -> dict[str, dict[str, int]]:
     judgments: dict[str, dict[str, int]] = {}
-    for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()[1:]:
+    _, *lines = read_lines(folder, JUDGMENTS)
+    for line in lines:
         query_id, item_id, grade = line.split("\t")
         judgments.setdefault(query_id, {})[item_id] = int(grade)
-    queries = [
-        JudgedQuery(row["text"], judgments[row["id"]], _tags_of(row), row.get("lang"))
-        for row in read_rows(folder / "queries.jsonl.gz")
-    ]
-    documents = list(assemble(read_rows(folder / "corpus.jsonl.gz")))
-    return JudgedSet(folder.name, documents, queries, grouping)
-
-
-def read_rows(path: Path) -> Iterator[Row]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
+    return judgments
 
 
 def _tags_of(row: Row) -> tuple[str, ...]:
-    return (row["group"],) if "group" in row else ()
+    return (str(row["group"]),) if "group" in row else ()
 
 
-def _each_row_a_document(rows: Iterable[Row]) -> Iterator[JudgedDocument]:
-    for row in rows:
-        yield JudgedDocument(row["title"], [Item(row["id"], row["text"])])
+def _whole_of(row: Row) -> tuple[object, ...]:
+    """What the row is a part of, or itself: the naming field, and what tells it from all others."""
+    field = next((field for field in TITLES_OF_WHOLES if field in row), "id")
+    return field, row.get("group"), row[field]
 
 
-def _stretches_of_documents(rows: Iterable[Row]) -> Iterator[JudgedDocument]:
-    for name, stretches in groupby(rows, key=lambda row: row["doc"]):
-        yield JudgedDocument(name, [Item(row["id"], row["text"]) for row in stretches])
-
-
-def _turns_of_conversations(rows: Iterable[Row]) -> Iterator[JudgedDocument]:
-    """A session is a document, titled with its date; who speaks is the heading of a turn."""
-    for (group, _), turns in groupby(rows, key=lambda row: (row["group"], row["session"])):
-        session = list(turns)
-        items = [Item(row["id"], row["text"], heading=row["speaker"]) for row in session]
-        yield JudgedDocument(session[0]["date"], items, tags=(group,))
-
-
-_Assemble = Callable[[Iterable[Row]], Iterator[JudgedDocument]]
-
-_SHAPES: dict[str, tuple[_Assemble, Grouping]] = {
-    "scifact": (_each_row_a_document, Grouping.DOCUMENT),
-    "cranfield": (_each_row_a_document, Grouping.DOCUMENT),
-    "cosqa": (_each_row_a_document, Grouping.DOCUMENT),
-    "chunkeval": (_stretches_of_documents, Grouping.CHUNK),
-    "locomo": (_turns_of_conversations, Grouping.CHUNK),
-    "xquad12": (_each_row_a_document, Grouping.DOCUMENT),
-}
-
-SET_NAMES = tuple(_SHAPES)
+def _assemble(rows: Sequence[Row]) -> JudgedDocument:
+    """The document of these rows. Who speaks is the heading of a turn."""
+    field, *_ = _whole_of(rows[0])
+    title = rows[0].get(TITLES_OF_WHOLES.get(str(field), "title"))
+    items = [Item(str(row["id"]), row["text"], row.get("speaker")) for row in rows]
+    return JudgedDocument(title or "", items, _tags_of(rows[0]))
