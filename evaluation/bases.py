@@ -1,4 +1,4 @@
-"""A judged set as a base that can be searched, made by the engine's own parts in a temporary folder."""
+"""A judged set as a base, made by the engine's own parts."""
 
 import hashlib
 import tempfile
@@ -22,25 +22,24 @@ from kb.engine.search.hybrid import Grouping, Hit, Mode, SearchRequest, search
 from kb.engine.storage import open_store
 from kb.settings import cache_dir
 
-# As deep as the deepest figure looks (Recall@100).
-DEPTH = 100
 THREADS = 2
+
+ItemIds = dict[DocumentId, list[str]]
+"""The items of each document, by the page number of their chunks."""
 
 
 @dataclass(frozen=True)
 class JudgedBase:
+    """Searched in this process, for what no answer over HTTP tells."""
+
     store: Store
     embedder: Embedder
     grouping: Grouping
-    item_ids: dict[DocumentId, list[str]]
+    item_ids: ItemIds
 
     def search(self, query: JudgedQuery, mode: Mode, *, top: int) -> list[Hit]:
         request = SearchRequest(query.text, Scope(tags=query.tags), mode, top=top, group_by=self.grouping)
         return search(self.store, self.embedder, request).hits
-
-    def find_items(self, query: JudgedQuery, mode: Mode) -> list[str]:
-        """The items found, best first, each at the place of its best chunk."""
-        return list(dict.fromkeys(self.item_of(hit) for hit in self.search(query, mode, top=DEPTH)))
 
     def item_of(self, hit: Hit) -> str:
         return self.item_ids[hit.document.id][hit.chunk.page_num or 0]
@@ -49,13 +48,17 @@ class JudgedBase:
 @contextmanager
 def open_base(judged: JudgedSet, embedder: Embedder) -> Iterator[JudgedBase]:
     with tempfile.TemporaryDirectory() as folder:
-        store = open_store(Path(folder), model_fingerprint=embedder.model.fingerprint)
-        with closing(store):
-            item_ids = {
-                _add_document(store, embedder, document): [item.id for item in document.items]
-                for document in judged.documents
-            }
+        item_ids = fill_base(Path(folder), judged, embedder)
+        with closing(open_store(Path(folder), model_fingerprint=embedder.model.fingerprint)) as store:
             yield JudgedBase(store, embedder, judged.grouping, item_ids)
+
+
+def fill_base(data_dir: Path, judged: JudgedSet, embedder: Embedder) -> ItemIds:
+    with closing(open_store(data_dir, model_fingerprint=embedder.model.fingerprint)) as store:
+        return {
+            _add_document(store, embedder, document): [item.id for item in document.items]
+            for document in judged.documents
+        }
 
 
 def _add_document(store: Store, embedder: Embedder, document: JudgedDocument) -> DocumentId:

@@ -3,7 +3,6 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from evaluation.metrics import Judgments, fuse_ranks, ndcg, recall, reciprocal_rank
-from evaluation.run import find_falls
 
 
 def test_a_perfect_ranking_scores_one_in_every_metric() -> None:
@@ -58,15 +57,3 @@ def test_rank_fusion_puts_what_both_lists_hold_before_what_one_holds() -> None:
 
 def test_rank_fusion_orders_equals_by_their_name() -> None:
     assert fuse_ranks(["b"], ["a"]) == ["a", "b"]
-
-
-def test_a_score_that_fell_beyond_the_tolerance_is_told() -> None:
-    accepted = {"set": {"nDCG@10": 0.7, "Recall@10": 0.8}}
-
-    falls = find_falls({"set": {"nDCG@10": 0.68, "Recall@10": 0.795}}, accepted)
-
-    assert falls == ["set: nDCG@10 fell from 0.7000 to 0.6800."]
-
-
-def test_a_set_that_was_never_accepted_cannot_fall() -> None:
-    assert find_falls({"new": {"nDCG@10": 0.1}}, {"other": {"nDCG@10": 0.9}}) == []
