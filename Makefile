@@ -73,7 +73,7 @@ audit: $(STAMP) ## Look for known vulnerabilities in what is pinned, and list al
 conformance: $(STAMP) $(NODE_STAMP) ## Run the official suite of MCP for each revision of the protocol
 	$(BIN)/python -m tests.mcp_server.conformance
 
-evaluate: $(STAMP) ## Measure how well search finds: make evaluate DATA=folder
+evaluate: $(STAMP) ## Measure how well a running engine finds, and fail if worse than accepted: make evaluate DATA=folder
 	@test -n "$(DATA)" || { echo "Name the folder of judged queries: make evaluate DATA=folder" >&2; exit 2; }
 	$(BIN)/python -m evaluation.run "$(DATA)"
 
