@@ -35,7 +35,11 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("get", "documents:get", "Show a document with its text."),
         Entry("list", "documents:list_documents", "List documents, the newest first."),
         Entry("tags", "tags:tags", "List all tags and how many documents have them."),
-        Entry("eval", "evaluating:evaluate", "Measure how well search answers your own questions."),
+        Entry(
+            "eval",
+            "evaluating:evaluate",
+            "Measure how well search finds your documents, or answers your own questions.",
+        ),
     ),
     "Change": (
         Entry("edit", "editing:edit", "Edit a note in your editor."),
