@@ -42,7 +42,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         ),
     ),
     "Change": (
-        Entry("edit", "editing:edit", "Edit a note in your editor."),
+        Entry("edit", "editing:edit", "Edit a note in your editor, or the title of any document."),
         Entry("updatenote", "notes:updatenote", "Put a new text in the place of a note's old one."),
         Entry("history", "history:history", "Show what a note said before, or bring it back."),
         Entry("tag", "tags:tag", "Add and remove tags of a document.", takes_dashed_words=True),
