@@ -13,7 +13,7 @@ from kb.cli.evaluating.terms import find_terms
 from kb.cli.evaluating.titles import says_nothing
 from kb.client import Json
 
-# Nobody remembers a document by so few.
+# Of a file; a note is as short as its author wanted it.
 FEWEST_WORDS = 5
 # Of good texts of many kinds the noisiest, a page of scripts, has .13; of a page that cannot be read, half is noise.
 MUCH_NOISE = 0.25
@@ -93,8 +93,13 @@ def diagnose(reading: Reading, misses: Sequence[Miss], namesakes: int, likenesse
     missed_phrases = [miss for miss in misses if miss.attempt.by is By.PHRASE]
     if missed_phrases and not is_unreadable:
         reasons.append(_reason_of_phrase(reading, missed_phrases[0], likenesses))
-    reasons += [_reason_of_title(reading, miss, namesakes) for miss in misses if miss.attempt.by is By.TITLE]
-    return list(dict.fromkeys(reasons))
+    missed_titles = [miss for miss in misses if miss.attempt.by is By.TITLE]
+    if missed_titles:
+        reasons.append(_reason_of_title(reading, missed_titles[0], namesakes))
+    elif reasons and says_nothing(reading.title):
+        # Searched for as it stands it may come up, but who would?
+        reasons.append(TitleSaysNothing())
+    return reasons
 
 
 def fold_title(title: str) -> str:
@@ -104,8 +109,8 @@ def fold_title(title: str) -> str:
 
 def _reasons_of_text(reading: Reading) -> Iterator[Reason]:
     document = reading.document
-    words = sum(1 for text in reading.texts for _ in find_terms(text))
-    if _has_no_text(document, words):
+    words = _count_words(reading)
+    if document["doc_type"] != "note" and words < FEWEST_WORDS:
         yield NoText(words)
     elif _is_garbled(reading):
         yield GarbledText(_was_recognised(document), tuple(_find_garbled_pages(reading)))
@@ -115,14 +120,12 @@ def _reasons_of_text(reading: Reading) -> Iterator[Reason]:
             yield UnreadParts(unit, tuple(map(str, unread)))
 
 
-def _has_no_text(document: Json, words: int) -> bool:
-    if document["doc_type"] == "note":
-        # As short as its author wanted it.
-        return words == 0
-    if document["doc_type"] == "image":
-        # All its text may be what the engine says of any picture: its size and its colours.
-        return "ocr_confidence" not in document["metadata"] and says_nothing(document["title"])
-    return words < FEWEST_WORDS
+def _count_words(reading: Reading) -> int:
+    document = reading.document
+    # What the engine says of any picture, its size and its colours, is no text of it. A photograph may do without.
+    if document["doc_type"] == "image" and "ocr_confidence" not in document["metadata"] and says_nothing(reading.title):
+        return 0
+    return sum(1 for text in reading.texts for _ in find_terms(text))
 
 
 def _was_recognised(document: Json) -> bool:

@@ -29,7 +29,7 @@ _LANGUAGES_OF = {
 }
 # By the first word of a letter's name in Unicode.
 _SCRIPTS = {
-    "CJK": "Chinese or Japanese",
+    "CJK": "Chinese",
     "HIRAGANA": "Japanese",
     "KATAKANA": "Japanese",
     "HANGUL": "Korean",
@@ -44,6 +44,8 @@ def name_foreign_language(text: str) -> str | None:
     if not scripts:
         return None
     script, _ = scripts.most_common(1)[0]
+    if script == "CJK" and scripts["HIRAGANA"]:
+        return "Japanese"
     if script != "LATIN":
         return _SCRIPTS.get(script, f"{script.capitalize()} script")
     languages = Counter(language for word in words for language in _LANGUAGES_OF.get(word, ()))

@@ -145,12 +145,11 @@ async def _judge(search: _Search, reading: Reading, phrases: Iterable[str], name
     attempts = [await _attempt(search, reading.document_id, by, query) for by, query in queries if query]
     misses: list[Miss] = []
     likenesses: dict[int, float] = {}
-    own_shingles = cut_shingles(reading.texts)
     for attempt in attempts:
         if not attempt.is_found:
             answer = await search.ask(attempt.query, top=FAR)
             misses.append(await _look_closer(search, attempt, document_ids_of(answer)))
-            likenesses |= await _compare(search, own_shingles, answer["results"][:DEPTH])
+            likenesses |= await _compare(search, cut_shingles(reading.texts), answer["results"][:DEPTH])
     reasons = diagnose(reading, misses, namesakes, likenesses)
     return Verdict(reading.document, tuple(attempts), tuple(misses), tuple(reasons))
 

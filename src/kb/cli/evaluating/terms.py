@@ -43,12 +43,14 @@ class Term(NamedTuple):
 def find_terms(text: str) -> Iterator[Term]:
     """In their order; pairs of characters overlap."""
     for stretch in _STRETCH.finditer(text):
-        if _UNSPACED_CHARACTER.match(stretch[0]):
-            yield from _pair_up(text, stretch.start(), stretch.end())
+        word, start = stretch[0], stretch.start()
+        if not word.isascii() and _UNSPACED_CHARACTER.match(word):
+            yield from _pair_up(text, start, stretch.end())
             continue
-        bare = stretch[0].strip(_PUNCTUATION)
+        # Most words are bare, and stripping takes longer than all else.
+        bare = word if word.isalnum() else word.strip(_PUNCTUATION)
         if bare:
-            start = stretch.start() + stretch[0].index(bare)
+            start += word.index(bare)
             yield Term(bare.casefold(), start, start + len(bare), is_word=True)
 
 

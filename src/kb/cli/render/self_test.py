@@ -76,13 +76,13 @@ def show_self_test(outcome: SelfTest) -> None:
 def describe(reason: Reason, document: Json) -> str:
     match reason:
         case NoText(words):
-            return f"Next to nothing was read in it: {counted(words, 'word')}."
+            return f"Only {counted(words, 'word')} could be read in it." if words else "No text could be read in it."
         case UnreadParts(unit, parts):
             return f"{unit.capitalize()} {', '.join(parts)} could not be read."
         case GarbledText(was_recognised, pages):
-            where = f" on page {', '.join(map(str, pages))}" if pages else " in it"
+            where = f" on page {', '.join(map(str, pages))}" if pages else ""
             what = "What was recognised" if was_recognised else "The text that the file brings along"
-            return f"{what}{where} is hardly language: bad scan or wrong letters."
+            return f"{what}{where} is hardly language."
         case NearDuplicates(others):
             return f"Others came that say nearly the same: {_name_hits(others)}."
         case UnknownLanguage(language):
