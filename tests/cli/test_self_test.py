@@ -106,6 +106,7 @@ def test_near_duplicates_hide_each_other_and_are_named(kb: Kb, running_engine: E
     assert tested["measures"]["phrase"]["found"] < TOO_MANY
     assert codes_of(tested) == [["near_duplicates"]] * len(tested["hard_to_find"])
     assert {hit["title"] for hit in tested["hard_to_find"][0]["missed"][0]["came"]} < set(notes)
+    assert {hit["title"] for hit in tested["hard_to_find"][0]["reasons"][0]["others"]} < set(notes)
     assert "say nearly the same" in shown
     assert "kb delete" in shown
 
@@ -162,7 +163,7 @@ def test_pages_that_could_not_be_read_are_told(kb: Kb, running_engine: EnginePro
     add_notes(running_engine, "arctic", ("Gyrfalcon", "The gyrfalcon of the north"), metadata=unread)
 
     assert codes_of(self_test(kb, "arctic")) == [["unread_parts"]]
-    assert "Page 3, 5-6 could not be read." in kb("eval", "--tag", "arctic").stdout
+    assert "Pages 3, 5-6 could not be read." in kb("eval", "--tag", "arctic").stdout
 
 
 def test_of_many_documents_a_sample_is_asked_for_the_same_each_time(kb: Kb, falcons: str) -> None:

@@ -113,7 +113,7 @@ def attempt(by: By, *ranking: int, document_id: int = 7) -> Attempt:
 def judge(*reasons: Reason, title: int = 7, phrases: tuple[int, ...] = (7,), called: str = "Lease") -> Verdict:
     """A verdict on document 7, of what came first by its title and by its phrases."""
     attempts = attempt(By.TITLE, title), *(attempt(By.PHRASE, phrase) for phrase in phrases)
-    return Verdict({"id": 7, "title": called}, attempts, (), reasons)
+    return Verdict({"id": 7, "title": called, "doc_type": "pdf", "metadata": {}}, attempts, (), reasons)
 
 
 def test_the_figures_tell_how_many_were_found_and_how_far_up() -> None:
@@ -141,6 +141,14 @@ def test_the_worst_come_first_and_what_is_found_does_not_come_at_all() -> None:
     tested = SelfTest(5, [found, by_text, half, lost, by_title], is_degraded=False)
 
     assert tested.hard_to_find == [lost, by_title, half, by_text]
+
+
+def test_pictures_without_words_are_told_apart_if_they_are_found() -> None:
+    photograph = {"id": 1, "title": "Meadow", "doc_type": "image", "metadata": {}}
+    scan = {"id": 2, "title": "Lease", "doc_type": "image", "metadata": {"ocr_confidence": 0.98}}
+    verdicts = [Verdict(document, (), (), ()) for document in (photograph, scan)]
+
+    assert SelfTest(2, verdicts, is_degraded=False).wordless_pictures == [photograph]
 
 
 def test_every_reason_has_a_code_of_its_own() -> None:

@@ -102,6 +102,11 @@ def diagnose(reading: Reading, misses: Sequence[Miss], namesakes: int, likenesse
     return reasons
 
 
+def is_wordless_picture(document: Json) -> bool:
+    """A photograph, or a scan in which nothing could be recognised: nobody can tell which."""
+    return document["doc_type"] == "image" and "ocr_confidence" not in document["metadata"]
+
+
 def fold_title(title: str) -> str:
     """Titles that are the same then are the same to a search as well."""
     return " ".join(title.casefold().split())
@@ -121,9 +126,8 @@ def _reasons_of_text(reading: Reading) -> Iterator[Reason]:
 
 
 def _count_words(reading: Reading) -> int:
-    document = reading.document
     # What the engine says of any picture, its size and its colours, is no text of it. A photograph may do without.
-    if document["doc_type"] == "image" and "ocr_confidence" not in document["metadata"] and says_nothing(reading.title):
+    if is_wordless_picture(reading.document) and says_nothing(reading.title):
         return 0
     return sum(1 for text in reading.texts for _ in find_terms(text))
 

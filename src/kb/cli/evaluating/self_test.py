@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from kb.cli.evaluating.attempts import Attempt, By, Hit, Miss
-from kb.cli.evaluating.diagnosis import GarbledText, NoText, Reason, diagnose, fold_title
+from kb.cli.evaluating.diagnosis import GarbledText, NoText, Reason, diagnose, fold_title, is_wordless_picture
 from kb.cli.evaluating.likeness import Shingles, cut_shingles, share_within
 from kb.cli.evaluating.phrases import count_documents, pick_phrases
 from kb.cli.evaluating.reading import EVERYWHERE, Reading, Scope, list_documents, read_document, read_whole, spread_out
@@ -73,6 +73,11 @@ class SelfTest:
     def hard_to_find(self) -> list[Verdict]:
         """Worst first."""
         return sorted((v for v in self.verdicts if v.reasons), key=lambda verdict: verdict.badness, reverse=True)
+
+    @property
+    def wordless_pictures(self) -> list[Json]:
+        """Those that are found, but by nothing except their titles."""
+        return [v.document for v in self.verdicts if not v.reasons and is_wordless_picture(v.document)]
 
 
 async def run_self_test(engine: EngineClient, scope: Scope, most: int, on_progress: OnProgress) -> SelfTest:

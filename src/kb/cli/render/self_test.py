@@ -64,12 +64,14 @@ def show_self_test(outcome: SelfTest) -> None:
     hard = outcome.hard_to_find
     if not hard:
         console.print(Text("\nEvery document is found by its title and by its own words.", "green"))
+        _show_wordless_pictures(console, outcome)
         return
     console.print(f"\n{_headline(hard, len(outcome.verdicts))}")
     for verdict in hard[:_MOST_DOCUMENTS]:
         _show_verdict(console, verdict)
     if len(hard) > _MOST_DOCUMENTS:
         console.print(f"\n{counted(len(hard) - _MOST_DOCUMENTS, 'more document')}: `kb eval --json` tells all.")
+    _show_wordless_pictures(console, outcome)
     _show_advice(console, hard)
 
 
@@ -78,9 +80,9 @@ def describe(reason: Reason, document: Json) -> str:
         case NoText(words):
             return f"Only {counted(words, 'word')} could be read in it." if words else "No text could be read in it."
         case UnreadParts(unit, parts):
-            return f"{unit.capitalize()} {', '.join(parts)} could not be read."
+            return f"{_name_parts(unit, parts).capitalize()} could not be read."
         case GarbledText(was_recognised, pages):
-            where = f" on page {', '.join(map(str, pages))}" if pages else ""
+            where = f" on {_name_parts('page', [*map(str, pages)])}" if pages else ""
             what = "What was recognised" if was_recognised else "The text that the file brings along"
             return f"{what}{where} is hardly language."
         case NearDuplicates(others):
@@ -101,6 +103,7 @@ def written_out(outcome: SelfTest) -> Json:
         "total": outcome.total,
         "measures": {by.value: _figures_written_out(measure(outcome.attempts, by)) for by in By},
         "lost": sum(verdict.is_lost for verdict in outcome.hard_to_find),
+        "wordless_pictures": [picture["id"] for picture in outcome.wordless_pictures],
         "hard_to_find": [_verdict_written_out(verdict) for verdict in outcome.hard_to_find],
     }
 
@@ -115,7 +118,9 @@ def _show_figures(console: Console, outcome: SelfTest) -> None:
     ]
     if console.is_terminal:
         header = (counted(len(outcome.verdicts), "document"), "by title", "by phrase")
-        print_table(console, header, [[Text(cell) for cell in row] for row in rows], right=set(header[1:]))
+        # A table cuts its last column, and leaves it to others to align it.
+        cells = [[Text(name), Text(title), Text(phrase.rjust(len(header[-1])))] for name, title, phrase in rows]
+        print_table(console, header, cells, right={header[1]})
     else:
         for row in [("measure", *By), *rows]:
             print_row(*row)
@@ -123,8 +128,10 @@ def _show_figures(console: Console, outcome: SelfTest) -> None:
 
 def _headline(hard: Sequence[Verdict], asked: int) -> str:
     lost = sum(verdict.is_lost for verdict in hard)
-    told = f"{len(hard)} of {counted(asked, 'document')} {'is' if len(hard) == 1 else 'are'} hard to find"
-    return f"{told}, {lost} of them as good as lost:" if lost else f"{told}:"
+    told = f"{len(hard)} of {counted(asked, 'document')} {'is' if len(hard) == 1 else 'are'}"
+    if lost == len(hard):
+        return f"{told} as good as lost:"
+    return f"{told} hard to find, {lost} of them as good as lost:" if lost else f"{told} hard to find:"
 
 
 def _show_verdict(console: Console, verdict: Verdict) -> None:
@@ -142,12 +149,27 @@ def _describe_miss(miss: Miss) -> str:
     return f"{place} by {miss.attempt.by}: {miss.attempt.query}"
 
 
+def _show_wordless_pictures(console: Console, outcome: SelfTest) -> None:
+    pictures = outcome.wordless_pictures
+    if pictures:
+        named = ", ".join(f"{picture['id']}" for picture in pictures[:_MOST_DOCUMENTS])
+        more = "" if len(pictures) <= _MOST_DOCUMENTS else ", ..."
+        found = f"In {counted(len(pictures), 'picture')} no text was recognised; nothing but the title finds"
+        console.print(f"\n{found} {'it' if len(pictures) == 1 else 'them'}: {named}{more}")
+
+
 def _show_advice(console: Console, hard: Sequence[Verdict]) -> None:
     causes = Counter(type(reason) for verdict in hard for reason in verdict.reasons)
     console.print("\nWhat to do:")
     for cause, count in causes.most_common():
         name, advice = _ADVICE[cause]
         print_indented(console, Text.assemble((f"{name} ({count})  ", "bold"), advice))
+
+
+def _name_parts(unit: str, parts: Sequence[str]) -> str:
+    """Each part is a number, or a range of them."""
+    is_one = len(parts) == 1 and "-" not in parts[0]
+    return f"{unit if is_one else f'{unit}s'} {', '.join(parts)}"
 
 
 def _name_hits(hits: Sequence[Hit]) -> str:
@@ -171,7 +193,20 @@ def _verdict_written_out(verdict: Verdict) -> Json:
 
 
 def _reason_written_out(reason: Reason, document: Json) -> Json:
-    return {"code": reason.code, "message": describe(reason, document), "advice": _ADVICE[type(reason)][1]}
+    told = {"code": reason.code, "message": describe(reason, document), "advice": _ADVICE[type(reason)][1]}
+    match reason:
+        case UnreadParts(unit, parts):
+            return {**told, f"{unit}s": parts}
+        case GarbledText(_, pages):
+            return {**told, "pages": pages}
+        case NearDuplicates(others):
+            return {**told, "others": [hit._asdict() for hit in others]}
+        case UnknownLanguage(language):
+            return {**told, "language": language}
+        case TitleShared(documents):
+            return {**told, "documents": documents}
+        case _:
+            return told
 
 
 def _miss_written_out(miss: Miss) -> Json:
