@@ -60,6 +60,7 @@ def test_what_ordinary_texts_have_is_no_noise(word: str) -> None:
 def test_of_few_words_and_of_other_scripts_noise_cannot_be_told() -> None:
     assert measure_noise("q w r t") is None
     assert measure_noise("図書館は月曜日に休みます。" * 20) is None
+    assert measure_noise("図書館は月曜日に休みます。 f(x) H2O x1 " * 20) is None
 
 
 def test_the_share_of_a_text_in_another_one_does_not_depend_on_chunks() -> None:

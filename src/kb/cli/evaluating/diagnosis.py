@@ -15,9 +15,10 @@ from kb.client import Json
 
 # Of a file; a note is as short as its author wanted it.
 FEWEST_WORDS = 5
-# Of good texts of many kinds the noisiest, a page of scripts, has .13; of a page that cannot be read, half is noise.
+# Three of 8,000 good paragraphs in seven languages have more, all of them English; Vietnamese comes nearest with .23. A
+# scan that was too small and blurred to be read had .36.
 MUCH_NOISE = 0.25
-# What the engine itself says of pages that it has recognised; of good scans it says .98 and more.
+# How sure the engine is of what it has recognised: of good scans .97 and more, of that one .54.
 LEAST_CONFIDENCE = 0.75
 # Text of another kind than prose has the signs of noise without being it.
 _NOT_PROSE = frozenset({"code", "csv", "html", "json", "md", "note", "svg", "xlsx"})

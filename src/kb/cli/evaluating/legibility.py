@@ -12,6 +12,7 @@ import re
 FEWEST_WORDS = 12
 
 _LATIN = re.compile(r"[a-z\u00df-\u024f]")
+_LETTER = re.compile(r"[^\W\d_]")
 _NOT_PUNCTUATION = re.compile(r"[^\W_](?:\S*[^\W_])?")
 # It's, e-mail, and/or, u.s., and what stands beside a foot note or at the end of a line.
 _ORDINARY = re.compile(r"[^\W\d_]+(?:['\u2019.\-\u2010-\u2014/&,;:][^\W\d_]+)*\d{0,2}")
@@ -25,7 +26,12 @@ _LONGEST_WITHOUT_VOWEL = 3
 
 
 def measure_noise(text: str) -> float | None:
-    """The share of the text's Latin words that are noise; None if there are too few to tell."""
+    """The share of the text's Latin words that are noise; None if there are too few to tell.
+
+    A text in another script is not judged by the names and formulas in it.
+    """
+    if 2 * len(_LATIN.findall(text.lower())) < len(_LETTER.findall(text)):
+        return None
     words = [word for word in _NOT_PUNCTUATION.findall(text) if _LATIN.search(word.lower())]
     if len(words) < FEWEST_WORDS:
         return None
