@@ -15,7 +15,7 @@ from kb.client import Json
 
 # Of a file; a note is as short as its author wanted it.
 FEWEST_WORDS = 5
-# Three of 8,000 good paragraphs in seven languages have more, all of them English; Vietnamese comes nearest with .23. A
+# Three of 8,000 good paragraphs in six languages have more, all of them English; Vietnamese comes nearest with .23. A
 # scan that was too small and blurred to be read had .36.
 MUCH_NOISE = 0.25
 # How sure the engine is of what it has recognised: of good scans .97 and more, of that one .54.
