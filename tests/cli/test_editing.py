@@ -336,3 +336,19 @@ def test_without_a_text_and_without_a_terminal_nothing_is_added(kb: Kb, editor: 
 
     assert result.exit_code == 2
     assert "no text" in result.stderr
+
+
+def test_any_document_is_given_another_title_without_an_editor(kb: Kb, tmp_path: Path) -> None:
+    (tmp_path / "scan_0007.txt").write_text("The boathouse is let until the year is over")
+    document_id = str(json.loads(kb("add", str(tmp_path / "scan_0007.txt"), "--json").stdout)["document_id"])
+
+    result = kb("edit", document_id, "--title", "Lease of the boathouse", EDITOR="false")
+
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "Lease of the boathouse" in result.stdout
+    assert json.loads(kb("get", document_id, "--json").stdout)["title"] == "Lease of the boathouse"
+
+
+@pytest.mark.parametrize(("title", "code"), [("", 2), ("x" * 501, 4)])
+def test_a_title_that_is_none_is_refused(kb: Kb, note_id: str, title: str, code: int) -> None:
+    assert kb("edit", note_id, "--title", title).exit_code == code

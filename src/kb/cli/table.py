@@ -35,10 +35,14 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("get", "documents:get", "Show a document with its text."),
         Entry("list", "documents:list_documents", "List documents, the newest first."),
         Entry("tags", "tags:tags", "List all tags and how many documents have them."),
-        Entry("eval", "evaluating:evaluate", "Measure how well search answers your own questions."),
+        Entry(
+            "eval",
+            "evaluating:evaluate",
+            "Measure how well search finds your documents, or answers your own questions.",
+        ),
     ),
     "Change": (
-        Entry("edit", "editing:edit", "Edit a note in your editor."),
+        Entry("edit", "editing:edit", "Edit a note in your editor, or the title of any document."),
         Entry("updatenote", "notes:updatenote", "Put a new text in the place of a note's old one."),
         Entry("history", "history:history", "Show what a note said before, or bring it back."),
         Entry("tag", "tags:tag", "Add and remove tags of a document.", takes_dashed_words=True),

@@ -2,12 +2,13 @@
 
 import sys
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kb.cli.completing.candidates import complete_notes
 from kb.cli.exits import Exit
-from kb.cli.options import AsJson, EngineUrl, NoteId
+from kb.cli.options import AsJson, EngineUrl, require_something
 
 if TYPE_CHECKING:
     from kb.cli.drafts import Draft
@@ -22,10 +23,25 @@ class Choice(StrEnum):
     KEEP = "k"
 
 
-def edit(document_id: NoteId, *, as_json: AsJson = False, engine_url: EngineUrl = None) -> None:
-    """Edit a note in your editor.
+EditedId = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID", help="The note's number or UUID; with --title any document's.", autocompletion=complete_notes
+    ),
+]
+NewTitle = Annotated[
+    str | None,
+    typer.Option("--title", help="Only give it this title; opens no editor.", callback=require_something),
+]
+
+
+def edit(
+    document_id: EditedId, *, title: NewTitle = None, as_json: AsJson = False, engine_url: EngineUrl = None
+) -> None:
+    """Edit a note in your editor, or the title of any document.
 
     $ kb edit 42
+    $ kb edit 12 --title "Lease of the boathouse, 2024"
 
     The editor is VISUAL, else EDITOR, else nano or vi; one with a window has to wait, as with EDITOR="code --wait".
     The note is saved when you close it. If somebody else has changed it meanwhile you see what they did and decide.
@@ -35,6 +51,9 @@ def edit(document_id: NoteId, *, as_json: AsJson = False, engine_url: EngineUrl 
     from kb.cli.render.editing import not_a_note, show_updated, unchanged
     from kb.cli.render.terminal import complain, print_json
 
+    if title is not None:
+        _retitle(document_id, title, engine_url, as_json=as_json)
+        return
     editor = choose_editor()
     note = _read(document_id, engine_url)
     if "text" not in note:
@@ -49,6 +68,18 @@ def edit(document_id: NoteId, *, as_json: AsJson = False, engine_url: EngineUrl 
         print_json(saved)
     else:
         show_updated(saved)
+
+
+def _retitle(document_id: str, title: str, engine_url: str | None, *, as_json: bool) -> None:
+    from kb.cli.calling import call_engine
+    from kb.cli.render.editing import show_retitled
+    from kb.cli.render.terminal import print_json
+
+    document = call_engine(engine_url, lambda engine: engine.update_document(document_id, title=title))
+    if as_json:
+        print_json(document)
+    else:
+        show_retitled(document)
 
 
 def _save(draft: "Draft", note: "Json", editor: list[str], engine_url: str | None) -> "Json | None":

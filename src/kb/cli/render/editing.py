@@ -67,3 +67,7 @@ def lies_beside(path: Path) -> str:
 def show_updated(note: Json) -> None:
     chunks = counted(note["chunk_count"], "chunk")
     open_console().print(one_line(f"Note {note['id']} updated: {note['title']} (version {note['version']}, {chunks})"))
+
+
+def show_retitled(document: Json) -> None:
+    open_console().print(one_line(f"Document {document['id']} is now called {document['title']}"))

@@ -147,11 +147,16 @@ def progress_of_steps() -> Iterator[Callable[[str, int, int], None]]:
         yield lambda label, done, total: None
         return
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+    from rich.table import Column
 
-    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}", markup=False))
-    with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
+    # What does not fit is cut: a folded line would make the bar jump.
+    label_column = Column(no_wrap=True, overflow="ellipsis")
+    label = TextColumn("{task.description}", markup=False, table_column=label_column)
+    with Progress(
+        BarColumn(), TaskProgressColumn(), label, console=console, transient=True, redirect_stdout=False
+    ) as bar:
         task = bar.add_task("")
-        yield lambda label, done, total: bar.update(task, description=label, completed=done, total=total)
+        yield lambda label, done, total: bar.update(task, description=one_line(label), completed=done, total=total)
 
 
 @contextmanager

@@ -1,0 +1,36 @@
+"""Whether a title says what its document is about."""
+
+import re
+
+_WORD = re.compile(r"[^\W_]+")
+_EXTENSION = re.compile(r"\.[a-z0-9]{2,5}$", re.IGNORECASE)
+_DIGITS_AROUND = "0123456789"
+
+# What scanners, cameras, phones and office programs call their files; small, as `casefold` leaves them.
+_EMPTY_WORDS = frozenset(
+    """
+    a blank brscan capture copy dcim default doc docs document dsc dscf dscn download dummy export fax file final image
+    images img imported index jpeg jpg letter md microsoft mvi new no note notes of out output page pages pdf photo pic
+    picture png powerpoint presentation print printout pxl readme scan scanned scanner scans screen screenshot sheet
+    shot slide spreadsheet temp test text tif tiff title tmp txt unknown unnamed untitled upload v version wa whatsapp
+    word workbook
+    bild blatt datei dokument entwurf foto kopie mappe namenlos neu neue neues ohne seite titel unbekannt unbenannt von
+    archivo copia de documento escaneado escaneo imagen nuevo sin titulo título
+    fichier nouveau numerisation numérisation sans titre
+    immagine nuovo scansione senza titolo
+    afbeelding bestand naamloos zonder
+    """.split()  # noqa: SIM905 - a list of quoted words would be twice as long and no clearer
+)
+
+
+def says_nothing(title: str) -> bool:
+    """Whether there is nothing in it but numbers, single letters and such words as `scan` and `untitled`."""
+    words = _WORD.findall(_EXTENSION.sub("", title.strip()).casefold())
+    return not any(map(_tells_something, words))
+
+
+def _tells_something(word: str) -> bool:
+    bare = word.strip(_DIGITS_AROUND)
+    # With digits inside it is a hash or a serial number. A single letter may be a word where words are characters.
+    is_name = not any(letter.isdigit() for letter in bare) and (len(bare) > 1 or not bare.isascii())
+    return bool(bare) and is_name and bare not in _EMPTY_WORDS
