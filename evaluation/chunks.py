@@ -21,7 +21,7 @@ from statistics import fmean
 from evaluation.bases import add_note, open_cached_embedder
 from evaluation.sets import QUERIES, read_lines, read_rows
 from kb.engine.ingestion.chunking import split_into_passages
-from kb.engine.ingestion.indexing import in_context
+from kb.engine.ingestion.indexing import in_context, mix_with_neighbours
 from kb.engine.ingestion.sections import Section
 from kb.engine.model import DocumentId, IndexedChunk, IndexedText, NoteSubmission
 from kb.engine.ports import Embedder, Store
@@ -133,7 +133,8 @@ def measure(
 
 def _add(store: Store, embedder: Embedder, text: LongText, max_tokens: int) -> tuple[DocumentId, list[Place]]:
     passages = split_into_passages(text.sections, embedder.token_spans, max_tokens=max_tokens)
-    vectors = embedder.embed_passages([in_context(passage, text.title, embedder) for passage in passages])
+    embedded = embedder.embed_passages([in_context(passage, text.title, embedder) for passage in passages])
+    vectors = mix_with_neighbours(embedded)
     chunks = [IndexedChunk(passage, vector) for passage, vector in zip(passages, vectors, strict=True)]
     places, first = [], text.first
     for passage in passages:

@@ -141,7 +141,7 @@ def found_by_text(store: Store, *words: str, scope: Scope = EVERYWHERE, limit: i
 
 
 def found_by_vector(store: Store, near: str, *, scope: Scope = EVERYWHERE, limit: int = 100) -> list[DocumentId]:
-    return [match.document_id for match in store.find_by_vector(vector_of(near), scope, limit=limit)]
+    return [match.document_id for match in store.find_by_vector(vector_of(near), scope, limit=limit).matches]
 
 
 def work_once(pipeline: Pipeline) -> bool:

@@ -49,6 +49,74 @@ def test_words_are_found_in_all_their_forms(store: Store) -> None:
     assert found_by_text(store, "DATABASE") == [document.id]
 
 
+@pytest.mark.parametrize(
+    ("written", "sought"),
+    [
+        ("Teatrul a funcționat până toamna", "teatrului"),
+        ("yeni şirketler kuruldu", "şirketlere"),
+        ("столица стоит на реке", "столицей"),
+        ("η βιβλιοθήκη είναι κλειστή", "βιβλιοθήκες"),
+        ("ذهب الولد إلى المدرسة", "مدرسة"),
+        ("قرأ كتابا عن مدارس", "والمدارس"),
+        ("Die Schlossstraße ist gesperrt", "schlossstrasse"),
+        ("Die Kuendigungsfristen sind kurz", "Kuendigungsfrist"),
+    ],
+)
+def test_words_of_other_languages_are_found_with_any_ending(store: Store, written: str, sought: str) -> None:
+    document = add_note(store, written)
+    add_note(store, "something else entirely")
+
+    found = store.find_by_text([sought], Scope(), limit=10, any_endings=True)
+
+    assert [match.document_id for match in found.matches] == [document.id]
+    assert found.best_possible > 0
+
+
+def test_numbers_codes_and_words_of_unspaced_scripts_have_no_endings(store: Store) -> None:
+    add_note(store, "invoice 20261115 and part AB1234567 東京都庁")
+
+    for sought in ("20261116", "AB1234999", "東京駅前"):
+        without = store.find_by_text([sought], Scope(), limit=10)
+        assert store.find_by_text([sought], Scope(), limit=10, any_endings=True) == without
+
+
+def test_required_and_excluded_phrases_are_exact_whatever_the_endings(store: Store) -> None:
+    """S2"""
+    exact = add_note(store, "зимняя столица на реке")
+    add_note(store, "зимней столицы на реке")
+    scope = Scope(required=("зимняя столица",))
+
+    found = store.find_by_text(["столица"], scope, limit=10, any_endings=True)
+
+    assert [match.document_id for match in found.matches] == [exact.id]
+
+
+def test_another_spelling_of_a_word_is_not_another_word_to_be_found(store: Store) -> None:
+    """Or no chunk could be as good as the best possible one."""
+    for number in range(20):
+        add_note(store, f"other words {number} here")
+    add_note(store, "Straße")
+
+    found = store.find_by_text(["Straße"], Scope(), limit=10, any_endings=True)
+    plain = store.find_by_text(["Straße"], Scope(), limit=10)
+
+    assert found.best_possible == pytest.approx(plain.best_possible)
+
+
+def test_the_nearest_are_told_with_what_they_stand_out_from(store: Store) -> None:
+    texts = ["walrus", "otter", "seal", "beaver"]
+    for text in texts:
+        add_note(store, text)
+    cosines = np.array([vector_of(text) @ vector_of("otter") for text in texts])
+
+    found = store.find_by_vector(vector_of("otter"), Scope(), limit=1)
+
+    assert found.background.count == len(texts)
+    assert found.background.mean == pytest.approx(cosines.mean(), abs=1e-5)
+    assert found.background.deviation == pytest.approx(cosines.std(), abs=1e-5)
+    assert store.find_by_vector(vector_of("otter"), Scope(tags=("none",)), limit=1).background.count == 0
+
+
 def test_a_word_in_the_title_counts_more_than_one_in_the_text(store: Store) -> None:
     in_text = add(store, note("n", title="Untitled"), index("walrus here"))
     in_title = add(store, note("n", title="walrus"), index("other here"))
@@ -76,7 +144,7 @@ def test_chunks_are_found_by_nearness_best_first(store: Store) -> None:
     documents = {text: add_note(store, text) for text in texts}
     expected = sorted(texts, key=lambda text: -float(vector_of(text) @ vector_of("otter")))
 
-    matches = store.find_by_vector(vector_of("otter"), Scope(), limit=10)
+    matches = store.find_by_vector(vector_of("otter"), Scope(), limit=10).matches
 
     assert [match.document_id for match in matches] == [documents[text].id for text in expected]
     assert matches[0].score == pytest.approx(1.0, abs=1e-5)
@@ -94,7 +162,7 @@ def test_matches_tell_their_place_in_the_document(store: Store) -> None:
     chunk = store.read_document(document.id).chunks[1]
 
     by_text = store.find_by_text(["otter"], Scope(), limit=10).matches
-    by_vector = store.find_by_vector(vector_of("otter"), Scope(), limit=1)
+    by_vector = store.find_by_vector(vector_of("otter"), Scope(), limit=1).matches
 
     assert [(m.chunk_id, m.document_id, m.ordinal) for m in by_text] == [(chunk.id, document.id, 1)]
     assert [(m.chunk_id, m.document_id, m.ordinal) for m in by_vector] == [(chunk.id, document.id, 1)]
@@ -302,7 +370,9 @@ def test_s5_what_was_deleted_or_replaced_is_found_no_more(store: Store, other_st
     changing(store if who == "the same" else other_store, document, how)
 
     assert found_by_text(store, "walrus") == []
-    assert not {match.chunk_id for match in store.find_by_vector(vector_of("walrus"), Scope(), limit=10)} & {*chunk_ids}
+    assert not {match.chunk_id for match in store.find_by_vector(vector_of("walrus"), Scope(), limit=10).matches} & {
+        *chunk_ids
+    }
     assert store.load_chunks(chunk_ids) == []
     left = [] if how in ("delete", "clear") else [document.id]
     assert found_by_vector(store, "otter") == found_by_text(store, "otter") == left
@@ -325,7 +395,7 @@ def test_many_changes_leave_just_what_is_there(store: Store) -> None:
         big = index(*(f"chunk {round_number} {n}" for n in range(700)))
         add(store, note("big", source_path="/big.md", metadata={"round": round_number}), big)
         commit(store, note(f"big {round_number}", source_path="/big.md"), big)
-        found = store.find_by_vector(vector_of(f"chunk {round_number} 699"), Scope(), limit=5_000)
+        found = store.find_by_vector(vector_of(f"chunk {round_number} 699"), Scope(), limit=5_000).matches
         assert len(found) == 700
         assert found[0].ordinal == 699
         assert found[0].score == pytest.approx(1.0, abs=1e-5)
@@ -351,7 +421,7 @@ def test_vectors_come_back_as_they_were_given(store: Store) -> None:
     exact[3] = 1.0
     add(store, note("n"), IndexedText([IndexedChunk(Passage("walrus"), exact)], MODEL))
 
-    (match,) = store.find_by_vector(exact, Scope(), limit=1)
+    (match,) = store.find_by_vector(exact, Scope(), limit=1).matches
 
     assert match.score == 1.0
 

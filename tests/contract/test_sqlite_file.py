@@ -178,7 +178,9 @@ def test_a_damaged_count_of_chunks_does_not_break_search(store: Store, folder: P
     connection.execute("UPDATE documents SET chunk_count = chunk_count + (1 << 38) WHERE id = ?", (document.id,))
     connection.close()
 
-    assert [match.document_id for match in store.find_by_vector(vector_of("the walrus"), EVERYWHERE, limit=9)] == [1]
+    assert [
+        match.document_id for match in store.find_by_vector(vector_of("the walrus"), EVERYWHERE, limit=9).matches
+    ] == [1]
 
 
 def test_an_error_between_two_rows_keeps_neither_readers_nor_the_writer_at_an_old_moment(

@@ -240,7 +240,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def just_what_is_there_is_found_by_vector(self) -> None:
-        found = self.observer.find_by_vector(vector_of("otter"), EVERYWHERE, limit=1000)
+        found = self.observer.find_by_vector(vector_of("otter"), EVERYWHERE, limit=1000).matches
         loaded = self.observer.load_chunks([match.chunk_id for match in found])
 
         expected = [(i, n, text) for i, d in self.documents.items() for n, text in enumerate(d.chunks)]

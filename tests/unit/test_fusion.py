@@ -1,4 +1,4 @@
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,6 @@ from kb.engine.search.fusion import (
     fuse,
     rank,
     standardise,
-    weigh_vectors,
 )
 
 LIMIT = 5
@@ -34,21 +33,21 @@ def test_what_both_methods_put_first_is_first() -> None:
     keyword = [match(1, 9.0), match(2, 3.0)]
     vector = [match(1, 0.8), match(3, 0.5), match(2, 0.2)]
 
-    assert ids(fuse(keyword, vector, {}, vector_weight=0.5, limit=LIMIT))[0] == 1
+    assert ids(fuse(keyword, vector, {}, weigh=lambda _: 0.5, limit=LIMIT))[0] == 1
 
 
 def test_how_far_ahead_counts_and_not_only_the_rank() -> None:
     keyword = [match(1, 20.0), match(2, 2.0), match(3, 1.9), match(4, 1.8)]
     vector = [match(2, 0.52), match(1, 0.51), match(3, 0.30), match(4, 0.10)]
 
-    assert ids(fuse(keyword, vector, {}, vector_weight=0.5, limit=LIMIT))[:2] == [1, 2]
+    assert ids(fuse(keyword, vector, {}, weigh=lambda _: 0.5, limit=LIMIT))[:2] == [1, 2]
 
 
 def test_each_method_tells_its_own_score() -> None:
     keyword, vector = [match(1, 9.0)], [match(2, 0.8)]
 
     by_id = {
-        found.chunk_id: found for found in fuse(keyword, vector, {ChunkId(1): 0.3}, vector_weight=0.5, limit=LIMIT)
+        found.chunk_id: found for found in fuse(keyword, vector, {ChunkId(1): 0.3}, weigh=lambda _: 0.5, limit=LIMIT)
     }
 
     assert (by_id[ChunkId(1)].keyword_score, by_id[ChunkId(1)].cosine) == (9.0, 0.3)
@@ -58,14 +57,14 @@ def test_each_method_tells_its_own_score() -> None:
 def test_a_single_keyword_match_stands_out_from_all_that_have_none_of_the_words() -> None:
     vector = [match(chunk_id, 0.5 - chunk_id / 100) for chunk_id in range(1, 10)]
 
-    assert ids(fuse([match(6, 7.0)], vector, {}, vector_weight=0.5, limit=LIMIT))[0] == 6
+    assert ids(fuse([match(6, 7.0)], vector, {}, weigh=lambda _: 0.5, limit=LIMIT))[0] == 6
 
 
 def test_in_a_list_that_was_cut_off_the_last_is_no_better_than_what_is_missing() -> None:
     keyword = [match(1, 9.0), match(2, 8.0), match(3, 7.0), match(4, 6.0), match(5, 5.0)]
     vector = [match(6, 0.4), match(5, 0.4), match(1, 0.3), match(2, 0.2)]
 
-    by_id = {found.chunk_id: found.score for found in fuse(keyword, vector, {}, vector_weight=0.5, limit=LIMIT)}
+    by_id = {found.chunk_id: found.score for found in fuse(keyword, vector, {}, weigh=lambda _: 0.5, limit=LIMIT)}
 
     assert by_id[ChunkId(6)] == pytest.approx(by_id[ChunkId(5)])
 
@@ -74,7 +73,7 @@ def test_a_chunk_without_a_vector_stands_with_the_least_similar() -> None:
     keyword = [match(1, 5.0), match(2, 5.0)]
     vector = [match(3, 0.9), match(2, 0.1)]
 
-    by_id = {found.chunk_id: found for found in fuse(keyword, vector, {}, vector_weight=0.5, limit=LIMIT)}
+    by_id = {found.chunk_id: found for found in fuse(keyword, vector, {}, weigh=lambda _: 0.5, limit=LIMIT)}
 
     assert by_id[ChunkId(1)].cosine is None
     assert by_id[ChunkId(1)].score == pytest.approx(by_id[ChunkId(2)].score)
@@ -84,7 +83,7 @@ def test_equal_candidates_are_ordered_by_chunk() -> None:
     keyword = [match(7, 5.0), match(3, 5.0), match(5, 5.0)]
     vector = [match(5, 0.5), match(7, 0.5), match(3, 0.5)]
 
-    assert ids(fuse(keyword, vector, {}, vector_weight=0.5, limit=LIMIT)) == [3, 5, 7]
+    assert ids(fuse(keyword, vector, {}, weigh=lambda _: 0.5, limit=LIMIT)) == [3, 5, 7]
 
 
 def test_scores_that_differ_only_by_rounding_are_equal() -> None:
@@ -93,7 +92,7 @@ def test_scores_that_differ_only_by_rounding_are_equal() -> None:
 
 @pytest.mark.parametrize(("keyword", "vector"), [([], []), ([match(1, 5.0)], []), ([], [match(1, 0.5)])])
 def test_either_list_may_be_empty(keyword: list[Match], vector: list[Match]) -> None:
-    fused = fuse(keyword, vector, {}, vector_weight=0.5, limit=LIMIT)
+    fused = fuse(keyword, vector, {}, weigh=lambda _: 0.5, limit=LIMIT)
 
     assert ids(fused) == [found.chunk_id for found in (*keyword, *vector)]
 
@@ -106,7 +105,7 @@ def test_every_chunk_of_both_lists_comes_once_and_better_by_both_is_never_below(
     keyword: list[tuple[int, float]], vector: list[tuple[int, float]]
 ) -> None:
     fused = fuse(
-        [match(*pair) for pair in keyword], [match(*pair) for pair in vector], {}, vector_weight=0.5, limit=LIMIT
+        [match(*pair) for pair in keyword], [match(*pair) for pair in vector], {}, weigh=lambda _: 0.5, limit=LIMIT
     )
 
     assert sorted(ids(fused)) == sorted({chunk_id for chunk_id, _ in (*keyword, *vector)})
@@ -122,29 +121,22 @@ def test_every_chunk_of_both_lists_comes_once_and_better_by_both_is_never_below(
 def test_the_heavier_method_decides_when_the_two_disagree() -> None:
     keyword, vector = [match(1, 9.0), match(2, 3.0)], [match(2, 0.9), match(1, 0.3)]
 
-    assert ids(fuse(keyword, vector, {}, vector_weight=0.4, limit=LIMIT)) == [1, 2]
-    assert ids(fuse(keyword, vector, {}, vector_weight=0.6, limit=LIMIT)) == [2, 1]
+    assert ids(fuse(keyword, vector, {}, weigh=lambda _: 0.4, limit=LIMIT)) == [1, 2]
+    assert ids(fuse(keyword, vector, {}, weigh=lambda _: 0.6, limit=LIMIT)) == [2, 1]
 
 
-def spans_of(*tokens: str) -> list[tuple[int, int]]:
-    ends = list(accumulate(map(len, tokens)))
-    return [(end - len(token), end) for token, end in zip(tokens, ends, strict=True)]
+def test_the_weight_may_depend_on_how_far_the_best_keyword_score_stands_out() -> None:
+    peaks: list[float] = []
 
+    def weigh(keyword_peak: float) -> float:
+        peaks.append(keyword_peak)
+        return 0.5
 
-def test_vectors_count_less_the_more_the_model_has_to_spell_out() -> None:
-    known = weigh_vectors(spans_of("where", "is", "the", "library"))
-    half_known = weigh_vectors(spans_of("wo", "ist", "di", "e", "bib", "li", "oth", "ek"))
-    spelt_out = weigh_vectors(spans_of(*"где библиотека"))
+    fuse([match(1, 9.0), match(2, 1.0), match(3, 1.0)], [match(4, 0.5)], {}, weigh=weigh, limit=LIMIT)
+    fuse([match(1, 1.0), match(2, 1.0), match(3, 1.0)], [match(1, 0.5)], {}, weigh=weigh, limit=LIMIT)
 
-    assert known > half_known > spelt_out > 0
-
-
-def test_a_token_longer_than_any_word_stands_for_one_the_model_does_not_know() -> None:
-    assert weigh_vectors(spans_of("ห้องสมุดประชาชนอยู่ที่ไหน")) == weigh_vectors(spans_of(*"abc"))
-
-
-def test_a_query_without_tokens_leaves_it_to_the_keywords() -> None:
-    assert weigh_vectors([]) == weigh_vectors(spans_of("a"))
+    assert peaks[0] > 1
+    assert peaks[1] == 0
 
 
 def test_a_good_neighbour_raises_a_chunk() -> None:

@@ -31,7 +31,6 @@ from kb.engine.model import (
     JobStatus,
     KeywordMatches,
     Lane,
-    Match,
     NewDocument,
     NoteContent,
     NoteRevision,
@@ -45,6 +44,7 @@ from kb.engine.model import (
     Submission,
     TagCount,
     Vector,
+    VectorMatches,
     Vectors,
 )
 from kb.engine.model.portable import Arrived, PortableDocument
@@ -263,9 +263,13 @@ class Store(Protocol):
 
     # search
 
-    def find_by_text(self, words: Sequence[str], scope: Scope, *, limit: int) -> KeywordMatches: ...
+    def find_by_text(
+        self, words: Sequence[str], scope: Scope, *, limit: int, any_endings: bool = False
+    ) -> KeywordMatches:
+        """The chunks with any of the words; with `any_endings` also with words that differ from them in the ending."""
+        ...
 
-    def find_by_vector(self, vector: Vector, scope: Scope, *, limit: int) -> list[Match]: ...
+    def find_by_vector(self, vector: Vector, scope: Scope, *, limit: int) -> VectorMatches: ...
 
     def score_by_vector(self, vector: Vector, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, float]: ...
 

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 _LETTERS = frozenset({"Lo", "Lm"})
 _COMBINING = frozenset({"Mn", "Mc"})
@@ -58,6 +59,16 @@ _UNSPACED_CHARACTER = re.compile(rf"[{_UNSPACED}][{_ATTACHED}]*")
 _UNSPACED_RUN = re.compile(rf"[{_UNSPACED}][{_UNSPACED}{_ATTACHED}]*")
 _GAP = re.compile(rf"(?<=\S)(?=[{_UNSPACED}])|(?<=[{_UNSPACED}{_ATTACHED}])(?=[^\s{_ATTACHED}])")
 _DIACRITICS = re.compile("[\u0300-\u036f]+")
+_MARK = re.compile(f"[{_MARKS}]")
+
+# What is left of a word when its ending is cut off; measured with make evaluate in eight languages.
+SHORTEST_BEGINNING = 5
+LONGEST_ENDING = 3
+
+_ARTICLE = "\u0627\u0644"
+_ARABIC = re.compile("[\u0620-\u064a]{3}")
+# The article, alone or after "and", "so", "with", "like" and "for"; at least three letters follow.
+_ARABIC_ARTICLE = re.compile(f"^[\u0648\u0641]?(?:[\u0628\u0643]?{_ARTICLE}|\u0644\u0644)(?=[\u0620-\u064a]{{3}})")
 
 
 def space_out(text: str) -> str:
@@ -89,6 +100,37 @@ def pair_up(run: str) -> list[str]:
     """The neighbouring pairs of an unspaced run, by which it is looked for; a lone character is its own."""
     characters = _UNSPACED_CHARACTER.findall(run)
     return [a + b for a, b in pairwise(characters)] or characters
+
+
+def is_unspaced(text: str) -> bool:
+    """Whether it begins with a character of an unspaced script."""
+    return _UNSPACED_CHARACTER.match(text) is not None
+
+
+class SoughtForm(NamedTuple):
+    text: str
+    has_any_ending: bool
+
+
+def forms_of(word: str) -> list[SoughtForm]:
+    """By what to look for a word of a language that inflects its words, without knowing the language.
+
+    What endings tell is nearly always in the last three letters, and Arabic words are written together with their
+    article as well. Numbers and codes are looked for as they are.
+    """
+    if not _MARK.sub("", word).isalpha():
+        return [SoughtForm(word, has_any_ending=False)]
+    if _ARABIC.match(word):
+        bare = _cut_ending(_ARABIC_ARTICLE.sub("", word), SHORTEST_BEGINNING - 1)
+        return [bare, SoughtForm(_ARTICLE + bare.text, bare.has_any_ending)]
+    # German has both spellings, the second for whoever cannot type the first.
+    spellings = dict.fromkeys((word, word.replace("ß", "ss") if "ß" in word else word.replace("ss", "ß")))
+    return [_cut_ending(spelling, SHORTEST_BEGINNING) for spelling in spellings]
+
+
+def _cut_ending(word: str, shortest: int) -> SoughtForm:
+    beginning = word[: max(shortest, len(word) - LONGEST_ENDING)]
+    return SoughtForm(beginning, has_any_ending=len(beginning) < len(word))
 
 
 def find_words(text: str) -> Iterator[str]:

@@ -67,10 +67,12 @@ from kb.engine.model.naming import (
 )
 from kb.engine.model.searching import (
     EVERYWHERE,
+    Background,
     FoundChunk,
     KeywordMatches,
     Match,
     Scope,
+    VectorMatches,
 )
 
 __all__ = [
@@ -79,6 +81,7 @@ __all__ = [
     "TOLD_OF_READING",
     "Action",
     "AuditEntry",
+    "Background",
     "CheckCursor",
     "CheckPart",
     "Checked",
@@ -131,6 +134,7 @@ __all__ = [
     "TagCount",
     "UsedOriginal",
     "Vector",
+    "VectorMatches",
     "Vectors",
     "Work",
     "filename_in",

@@ -48,6 +48,21 @@ class KeywordMatches:
 
 
 @dataclass(frozen=True)
+class Background:
+    """The scores of all chunks that were looked at, found or not: what a good one stands out from."""
+
+    mean: float
+    deviation: float
+    count: int
+
+
+@dataclass(frozen=True)
+class VectorMatches:
+    matches: list[Match]
+    background: Background
+
+
+@dataclass(frozen=True)
 class FoundChunk:
     chunk: Chunk
     document: Document

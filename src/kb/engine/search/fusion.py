@@ -2,30 +2,17 @@
 
 Keyword scores and cosines live on scales of their own that change with every query, so each is put on a
 standard scale (mean 0, deviation 1) and the two are averaged. Ranks would be simpler (reciprocal rank
-fusion), but they throw away how much better the first is than the second: over six judged sets nDCG@10 is
-.646 in the mean, against .575 with ranks.
-
-How much the vectors count depends on the query: in a language that the model has to spell out letter by letter
-its cosines are noise. With one weight for all, questions in twelve languages had a Recall@10 of .91 (Arabic
-.81); with this it is .96 (.91). `docs/design/search.md` has the other figures and what was dropped.
+fusion), but they throw away how much better the first is than the second. How much each counts is told by
+`weighing.py`. `docs/design/search.md` has the figures, and what was dropped.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from kb.engine.model import ChunkId, DocumentId, Match
-
-# The share of the vectors in the average, the rest being the keywords': of a query in words the model knows,
-# and of one that it has to spell out.
-VECTOR_WEIGHT = 0.55
-LEAST_VECTOR_WEIGHT = 0.1
-# An English model has some four characters of English to a token, two or three of a language that shares its
-# alphabet, and one of any other. A token longer than any word it can know stands for a word it does not know.
-FLUENT_TOKEN_LENGTH = 3.0
-LONGEST_KNOWN_WORD = 18
 
 # What the chunk before and the one after say about this one: talk runs on over the border of a chunk.
 NEIGHBOUR_WEIGHT = 0.25
@@ -46,25 +33,18 @@ class Candidate:
     score: float
 
 
-def weigh_vectors(token_spans: Sequence[tuple[int, int]]) -> float:
-    """How much the vectors should count for a query that the model takes in these tokens."""
-    lengths = [end - start for start, end in token_spans]
-    mean = sum(length for length in lengths if length <= LONGEST_KNOWN_WORD) / len(lengths) if lengths else 0.0
-    fluency = min(1.0, max(0.0, (mean - 1) / (FLUENT_TOKEN_LENGTH - 1)))
-    return LEAST_VECTOR_WEIGHT + (VECTOR_WEIGHT - LEAST_VECTOR_WEIGHT) * fluency
-
-
 def fuse(
     keyword: Sequence[Match],
     vector: Sequence[Match],
     cosines: Mapping[ChunkId, float],
     *,
-    vector_weight: float,
+    weigh: Callable[[float], float],
     limit: int,
 ) -> list[Candidate]:
     """All chunks of both lists, best first.
 
-    `cosines` tells the similarity of those only keywords found; a list that is `limit` long was cut off.
+    `cosines` tells the similarity of those only keywords found; a list that is `limit` long was cut off. `weigh` is
+    asked for the share of the vectors and told by how many deviations the best keyword score stands out.
     """
     keyword_scores = {match.chunk_id: match.score for match in keyword}
     similarities = {**cosines, **{match.chunk_id: match.score for match in vector}}
@@ -75,8 +55,10 @@ def fuse(
     lowest_cosine = min(similarities.values(), default=0.0)
     by_keyword = [keyword_scores.get(chunk_id, lowest_keyword) for chunk_id in found]
     by_vector = [similarities.get(chunk_id, lowest_cosine) for chunk_id in found]
-    nearest = [match.score for match in vector]
-    scores = (1 - vector_weight) * standardise(by_keyword, by_keyword) + vector_weight * standardise(by_vector, nearest)
+    keyword_part = standardise(by_keyword, by_keyword)
+    vector_part = standardise(by_vector, [match.score for match in vector])
+    vector_weight = weigh(float(keyword_part.max(initial=0.0)))
+    scores = (1 - vector_weight) * keyword_part + vector_weight * vector_part
     return rank(
         Candidate(m.chunk_id, m.document_id, m.ordinal, keyword_scores.get(i), similarities.get(i), score)
         for (i, m), score in zip(found.items(), scores.tolist(), strict=True)

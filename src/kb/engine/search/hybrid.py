@@ -15,17 +15,19 @@ What was tried and dropped (rank fusion, dense feedback, phrase and prefix boost
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 
 from kb.engine.errors import Unavailable
-from kb.engine.model import EVERYWHERE, Chunk, Document, Match, Scope, Vector
+from kb.engine.model import EVERYWHERE, Background, Chunk, Document, Match, Scope, Vector, VectorMatches
 from kb.engine.ports import Embedder, Store
-from kb.engine.search.fusion import Candidate, add_neighbours, best_of_each_document, fuse, weigh_vectors
+from kb.engine.search.fusion import Candidate, add_neighbours, best_of_each_document, fuse
 from kb.engine.search.query import ParsedQuery, parse_query
 from kb.engine.search.relevance import estimate_relevance
 from kb.engine.search.snippets import cut_snippet
+from kb.engine.search.weighing import KNOWN_LANGUAGE, measure_fluency, measure_peak, weigh_vectors
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +38,7 @@ CANDIDATES = 200
 WIDER = (1_000, 5_000, 25_000)
 # A question of many words is no place to look for one misspelt word.
 MAX_WORDS_TO_SPELL = 8
+NOTHING_NEAR = VectorMatches([], Background(mean=0.0, deviation=0.0, count=0))
 
 
 class Mode(StrEnum):
@@ -83,18 +86,24 @@ def search(store: Store, embedder: Embedder, request: SearchRequest) -> SearchOu
     query = parse_query(request.query)
     scope = replace(request.scope, required=query.required, excluded=query.excluded)
     vector, is_degraded = _embed(store, embedder, query, request.mode)
-    vector_weight = weigh_vectors(embedder.token_spans(query.meaning)) if vector is not None else 0.0
+    fluency = _measure_fluency(embedder, query)
     words = () if request.mode is Mode.VECTOR else query.words
     for limit in (CANDIDATES, *WIDER):
-        keyword = store.find_by_text(words, scope, limit=limit)
-        near = [] if vector is None else store.find_by_vector(vector, scope, limit=limit)
-        candidates = _merge(store, keyword.matches, near, vector, vector_weight=vector_weight, limit=limit)
+        keyword = store.find_by_text(words, scope, limit=limit, any_endings=fluency < KNOWN_LANGUAGE)
+        near = NOTHING_NEAR if vector is None else store.find_by_vector(vector, scope, limit=limit)
+        weigh = partial(
+            weigh_vectors,
+            vector_peak=measure_peak(near.matches[0].score, near.background) if near.matches else 0.0,
+            fluency=fluency,
+            wants_parts=request.group_by is Grouping.CHUNK,
+        )
+        candidates = _merge(store, keyword.matches, near.matches, vector, weigh=weigh, limit=limit)
         if request.group_by is Grouping.DOCUMENT:
             candidates = best_of_each_document(candidates)
         else:
             # Neighbours tell which part of a text is meant; when documents were ranked they did more harm than good.
             candidates = add_neighbours(candidates)
-        is_all = max(len(keyword.matches), len(near)) < limit
+        is_all = max(len(keyword.matches), len(near.matches)) < limit
         if is_all or request.group_by is Grouping.CHUNK or len(candidates) >= request.offset + request.top:
             break
     if request.min_relevance > 0:
@@ -138,13 +147,18 @@ def _embed(store: Store, embedder: Embedder, query: ParsedQuery, mode: Mode) -> 
         return None, True
 
 
+def _measure_fluency(embedder: Embedder, query: ParsedQuery) -> float:
+    """How well the model knows the query's words; of a model that is still loading, that it does."""
+    return measure_fluency(query.meaning, embedder.token_spans(query.meaning)) if embedder.is_ready else 1.0
+
+
 def _merge(
     store: Store,
     keyword: Sequence[Match],
     near: Sequence[Match],
     vector: Vector | None,
     *,
-    vector_weight: float,
+    weigh: Callable[[float], float],
     limit: int,
 ) -> list[Candidate]:
     """One ranking of both lists; of one of them alone, if the other is empty."""
@@ -154,7 +168,7 @@ def _merge(
         return [Candidate(m.chunk_id, m.document_id, m.ordinal, None, m.score, m.score) for m in near]
     only_by_keyword = {match.chunk_id for match in keyword} - {match.chunk_id for match in near}
     cosines = store.score_by_vector(vector, sorted(only_by_keyword))
-    return fuse(keyword, near, cosines, vector_weight=vector_weight, limit=limit)
+    return fuse(keyword, near, cosines, weigh=weigh, limit=limit)
 
 
 def _suggest(store: Store, typed: str, query: ParsedQuery) -> str | None:

@@ -1,24 +1,38 @@
 """From words to the query language of FTS5. Every word is quoted, so nothing a person types is an operator."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from kb.engine.model import Scope
-from kb.engine.words import WORD, pair_up, space_out, split_runs
+from kb.engine.words import WORD, SoughtForm, forms_of, pair_up, space_out, split_runs
 
 # FTS5 ranks a row by each phrase in turn; beyond this a longer query only costs time.
 MAX_PHRASES = 64
 
 
-def build_match_expression(words: Sequence[str], scope: Scope) -> str | None:
-    """Chunks with any of the words, all required phrases and no excluded one; None if nothing can match."""
-    required = [build_phrase(phrase) for phrase in scope.required if has_word(phrase)]
-    alternatives = [phrase for word in words for phrase in _phrases_of(word)]
-    alternatives = [*required, *alternatives][:MAX_PHRASES]
-    if not alternatives:
+class Phrase(NamedTuple):
+    expression: str
+    is_beginning: bool = False
+    """Whether any word will do that begins like this."""
+    is_other_form: bool = False
+    """Whether it is another way to write what the phrase before it says."""
+
+
+def find_phrases(words: Sequence[str], scope: Scope, *, any_endings: bool) -> list[Phrase]:
+    """What chunks are ranked by: required phrases and words, in their order."""
+    required = [Phrase(build_phrase(phrase)) for phrase in _required(scope)]
+    sought = [phrase for word in words for phrase in _phrases_of(word, any_endings=any_endings)]
+    return [*required, *sought][:MAX_PHRASES]
+
+
+def build_match_expression(phrases: Sequence[Phrase], scope: Scope) -> str | None:
+    """Chunks with any of the phrases, all required ones and no excluded one; None if nothing can match."""
+    if not phrases:
         return None
-    expression = f"({' OR '.join(alternatives)})"
+    expression = f"({' OR '.join(phrase.expression for phrase in phrases)})"
+    required = list(map(build_phrase, _required(scope)))
     if required:
-        expression = f"({' AND '.join([*required, expression])})"
+        expression = f"({' AND '.join([expression, *required])})"
     excluded = [build_phrase(phrase) for phrase in scope.excluded if has_word(phrase)]
     if excluded:
         expression = f"{expression} NOT ({' OR '.join(excluded)})"
@@ -29,15 +43,26 @@ def build_phrase(text: str) -> str:
     return '"' + space_out(text).replace('"', '""') + '"'
 
 
-def _phrases_of(word: str) -> list[str]:
-    """A word of a spaced script is one phrase; a run of an unspaced one is a phrase for each pair."""
-    phrases: list[str] = []
+def _required(scope: Scope) -> list[str]:
+    return list(filter(has_word, scope.required))
+
+
+def _phrases_of(word: str, *, any_endings: bool) -> list[Phrase]:
+    """A word of a spaced script is a phrase, or one for each of its forms; an unspaced run is one for each pair."""
+    phrases: list[Phrase] = []
     for run, is_unspaced in split_runs(word):
         if is_unspaced:
-            phrases.extend(build_phrase(pair) for pair in pair_up(run))
+            phrases.extend(Phrase(build_phrase(pair)) for pair in pair_up(run))
+        elif has_word(run) and any_endings:
+            phrases.extend(_phrase_of_form(form, is_other_form=place > 0) for place, form in enumerate(forms_of(run)))
         elif has_word(run):
-            phrases.append(build_phrase(run))
+            phrases.append(Phrase(build_phrase(run)))
     return phrases
+
+
+def _phrase_of_form(form: SoughtForm, *, is_other_form: bool) -> Phrase:
+    phrase = build_phrase(form.text)
+    return Phrase(f"{phrase} *" if form.has_any_ending else phrase, form.has_any_ending, is_other_form)
 
 
 def has_word(text: str) -> bool:

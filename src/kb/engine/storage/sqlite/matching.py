@@ -2,15 +2,22 @@
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
 import apsw
 import numpy as np
 
-from kb.engine.model import ChunkId, DocumentId, FoundChunk, KeywordMatches, Match, Scope, Vector
+from kb.engine.model import ChunkId, DocumentId, FoundChunk, KeywordMatches, Match, Scope, Vector, VectorMatches
 from kb.engine.storage.sqlite.database import Database
-from kb.engine.storage.sqlite.match_expression import build_match_expression, build_phrase, has_word
+from kb.engine.storage.sqlite.match_expression import (
+    Phrase,
+    build_match_expression,
+    build_phrase,
+    find_phrases,
+    has_word,
+)
 from kb.engine.storage.sqlite.rows import CHUNK_COLUMNS, fetch_all, load_documents, to_chunk
 from kb.engine.storage.sqlite.scope import condition_on_documents
 from kb.engine.storage.sqlite.vectors import Mask, VectorIndex, VectorRows
@@ -27,8 +34,11 @@ class MatchingRows:
     _database: Database
     _vectors: VectorIndex
 
-    def find_by_text(self, words: Sequence[str], scope: Scope, *, limit: int) -> KeywordMatches:
-        expression = build_match_expression(words, scope)
+    def find_by_text(
+        self, words: Sequence[str], scope: Scope, *, limit: int, any_endings: bool = False
+    ) -> KeywordMatches:
+        phrases = find_phrases(words, scope, any_endings=any_endings)
+        expression = build_match_expression(phrases, scope)
         if expression is None:
             return KeywordMatches([], 0.0)
         is_in_scope, values = "", list[object]()
@@ -54,9 +64,9 @@ class MatchingRows:
                 Match(ChunkId(chunk_id), DocumentId(document_id), ordinal, score)
                 for chunk_id, document_id, ordinal, score in found
             ]
-            return KeywordMatches(matches, _best_possible_score(db, words, scope) if matches else 0.0)
+            return KeywordMatches(matches, _best_possible_score(db, phrases, scope) if matches else 0.0)
 
-    def find_by_vector(self, vector: Vector, scope: Scope, *, limit: int) -> list[Match]:
+    def find_by_vector(self, vector: Vector, scope: Scope, *, limit: int) -> VectorMatches:
         with self._database.read() as db:
             rows = self._vectors.catch_up(db)
             return rows.search(vector, _allowed_rows(db, rows, scope), limit=limit)
@@ -86,26 +96,41 @@ def register_query_description(connection: apsw.Connection) -> None:
     connection.register_fts5_function("describe_query", describe_query)
 
 
-def _best_possible_score(db: apsw.Connection, words: Sequence[str], scope: Scope) -> float:
-    """The bm25 score of an imagined chunk that holds everything sought and little else.
+def _best_possible_score(db: apsw.Connection, phrases: Sequence[Phrase], scope: Scope) -> float:
+    """The bm25 score of an imagined chunk that holds everything sought, in one form each, and little else.
 
     Words that no chunk has count too: a chunk with the other half of the query is half an answer.
     """
-    sought = build_match_expression(words, replace(scope, excluded=()))
+    sought = build_match_expression(phrases, replace(scope, excluded=()))
     description = db.execute(
         "SELECT describe_query(chunks_fts) FROM chunks_fts WHERE chunks_fts MATCH ? LIMIT 1", (sought,)
     ).get
-    row_count, phrases = json.loads(description)
-    total = 0.0
-    for terms in phrases:
-        frequency = min((_count_chunks_with(db, term) for term in terms), default=0)
-        # As in FTS5: a term in more than half of all rows is worth next to nothing.
-        total += (BM25_K1 + 1) * max(math.log((row_count - frequency + 0.5) / (frequency + 0.5)), 1e-6)
-    return total
+    row_count, terms_of_phrases = json.loads(description)
+    frequencies: list[int] = []
+    # Required phrases are there twice, the second time behind all others; FTS5 counts them twice as well.
+    again = [Phrase("")] * (len(terms_of_phrases) - len(phrases))
+    for terms, phrase in zip(terms_of_phrases, [*phrases, *again], strict=True):
+        count = _count_beginning if phrase.is_beginning else _count_chunks_with
+        frequency = min((count(db, term) for term in terms), default=0)
+        if phrase.is_other_form:
+            frequencies[-1] = max(frequencies[-1], frequency)
+        else:
+            frequencies.append(frequency)
+    # As in FTS5: a term in more than half of all rows is worth next to nothing.
+    return sum(
+        (BM25_K1 + 1) * max(math.log((max(row_count - frequency, 0) + 0.5) / (frequency + 0.5)), 1e-6)
+        for frequency in frequencies
+    )
 
 
 def _count_chunks_with(db: apsw.Connection, term: str) -> int:
     return db.execute("SELECT doc FROM chunks_vocabulary WHERE term = ?", (term,)).get or 0
+
+
+def _count_beginning(db: apsw.Connection, term: str) -> int:
+    """At most so many chunks have a word that begins like this: one with two such words counts twice."""
+    beyond = term + chr(sys.maxunicode)
+    return db.execute("SELECT sum(doc) FROM chunks_vocabulary WHERE term >= ? AND term < ?", (term, beyond)).get or 0
 
 
 def _allowed_rows(db: apsw.Connection, rows: VectorRows, scope: Scope) -> Mask:

@@ -23,7 +23,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from kb.engine.model import ChunkId, DocumentId, Match, Vector, Vectors
+from kb.engine.model import Background, ChunkId, DocumentId, Match, Vector, VectorMatches, Vectors
 from kb.engine.storage.sqlite.index_log import documents_changed_since, newest_change
 from kb.engine.storage.sqlite.rows import damage_told, fetch_all
 
@@ -50,11 +50,11 @@ class VectorRows:
     is_alive: Mask
     count: int
 
-    def search(self, vector: Vector, allowed: Mask, *, limit: int) -> list[Match]:
+    def search(self, vector: Vector, allowed: Mask, *, limit: int) -> VectorMatches:
         """The nearest of the allowed rows, best first; equal ones by chunk."""
         rows = np.flatnonzero(allowed)
         if len(rows) == 0:
-            return []
+            return VectorMatches([], Background(mean=0.0, deviation=0.0, count=0))
         # Gathering rows copies them: worth it only when most of the matrix can be left out.
         if len(rows) < self.count // 4:
             scores = self.matrix[rows] @ vector
@@ -62,7 +62,7 @@ class VectorRows:
             scores = (self.matrix[: self.count] @ vector)[rows]
         best = np.argpartition(-scores, limit)[:limit] if limit < len(rows) else np.arange(len(rows))
         best = best[np.lexsort((rows[best], -scores[best]))]
-        return [
+        matches = [
             Match(
                 ChunkId(int(self.chunk_ids[row])),
                 DocumentId(int(self.document_ids[row])),
@@ -71,6 +71,7 @@ class VectorRows:
             )
             for row, score in zip(rows[best], scores[best], strict=True)
         ]
+        return VectorMatches(matches, Background(float(scores.mean()), float(scores.std()), len(rows)))
 
     def score(self, vector: Vector, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
         """The similarity of just these chunks; those without a vector are left out."""
