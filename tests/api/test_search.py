@@ -202,7 +202,7 @@ def test_s4_a_phrase_must_be_there_and_a_word_must_not(api: TestClient, library:
 def test_s4_a_misspelling_comes_back_as_a_suggestion_and_the_query_is_not_changed(
     api: TestClient, library: dict[str, int]
 ) -> None:
-    misspelt = search(api, "sleping walrsu", mode="fts")
+    misspelt = search(api, "slepping wlarus", mode="fts")
     right = search(api, "sleeping walrus", mode="fts")
 
     assert misspelt["suggestion"] is not None
