@@ -32,10 +32,10 @@ class Curve:
 
 # Fitted by `python -m evaluation.calibrate` to the first 20 hits of 5,270 queries of six sets. Of those hits 7 in
 # 100 were judged relevant; of the hits of hybrid search with a relevance of at least .3, .5 and .7 it was 11, 18
-# and 28 in 100, and they held 91, 67 and 40 in 100 of all that were.
-BOTH = Curve(-2.96, cosine=2.39, share=6.93)
-KEYWORD_ONLY = Curve(-2.37, cosine=0.0, share=8.86)
-VECTOR_ONLY = Curve(-3.07, cosine=5.50, share=0.0)
+# and 28 in 100, and they held 92, 67 and 39 in 100 of all that were.
+BOTH = Curve(-2.92, cosine=2.26, share=7.12)
+KEYWORD_ONLY = Curve(-2.45, cosine=0.0, share=9.22)
+VECTOR_ONLY = Curve(-3.10, cosine=5.49, share=0.0)
 
 
 def estimate_relevance(candidate: Candidate, best_possible_keyword_score: float) -> float:

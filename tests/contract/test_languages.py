@@ -1,0 +1,95 @@
+"""Words of every script and language, found whatever their form."""
+
+import pytest
+from tests.contract.samples import add_note, found_by_text
+
+from kb.engine.model import Scope
+from kb.engine.ports import Store
+
+
+def test_words_are_found_in_all_their_forms(store: Store) -> None:
+    document = add_note(store, "Planning the MIGRATION of databases")
+
+    assert found_by_text(store, "plans") == [document.id]
+    assert found_by_text(store, "migration") == [document.id]
+    assert found_by_text(store, "DATABASE") == [document.id]
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("我们在北京大学学习机器学习", "机器学习"),
+        ("東京都に行きました。寿司を食べた。", "寿司"),
+        ("データベースを移行する", "データベース"),
+        ("데이터베이스를 이전했습니다", "데이터베이스"),
+        ("오늘은 서울에서 회의가 있다", "서울"),
+        ("ฉันชอบกินข้าวผัดที่ร้านนี้", "ข้าวผัด"),
+        ("El niño comió jalapeños en el café", "jalapeno"),
+        ("Das Gebäude ist größer", "gebaude"),
+        ("cafe", "café"),
+        ("\uff37\uff49\uff44\uff45 letters", "wide"),
+        ("हिन्दी में लिखा हुआ", "हिन्दी"),
+        ("Привет мир", "мир"),
+        ("שלום עולם", "עולם"),
+    ],
+)
+def test_s6_every_script_is_found_by_keyword(store: Store, text: str, query: str) -> None:
+    document = add_note(store, text)
+    add_note(store, "something else entirely 無関係")
+
+    assert found_by_text(store, query) == [document.id]
+    assert found_by_text(store, query, scope=Scope(required=(query,))) == [document.id]
+
+
+@pytest.mark.parametrize(
+    ("written", "sought"),
+    [
+        ("Teatrul a funcționat până toamna", "teatrului"),
+        ("yeni şirketler kuruldu", "şirketlere"),
+        ("столица стоит на реке", "столицей"),
+        ("η βιβλιοθήκη είναι κλειστή", "βιβλιοθήκες"),
+        ("ذهب الولد إلى المدرسة", "مدرسة"),
+        ("قرأ كتابا عن مدارس", "والمدارس"),
+        ("Die Schlossstraße ist gesperrt", "schlossstrasse"),
+        ("Die Kuendigungsfristen sind kurz", "Kuendigungsfrist"),
+    ],
+)
+def test_words_of_other_languages_are_found_with_any_ending(store: Store, written: str, sought: str) -> None:
+    document = add_note(store, written)
+    add_note(store, "something else entirely")
+
+    found = store.find_by_text([sought], Scope(), limit=10, any_endings=True)
+
+    assert [match.document_id for match in found.matches] == [document.id]
+    assert found.best_possible > 0
+
+
+def test_numbers_codes_and_words_of_unspaced_scripts_have_no_endings(store: Store) -> None:
+    add_note(store, "invoice 20261115 and part AB1234567 東京都庁")
+
+    for sought in ("20261116", "AB1234999", "東京駅前"):
+        without = store.find_by_text([sought], Scope(), limit=10)
+        assert store.find_by_text([sought], Scope(), limit=10, any_endings=True) == without
+
+
+def test_required_and_excluded_phrases_are_exact_whatever_the_endings(store: Store) -> None:
+    """S2"""
+    exact = add_note(store, "зимняя столица на реке")
+    add_note(store, "зимней столицы на реке")
+    scope = Scope(required=("зимняя столица",))
+
+    found = store.find_by_text(["столица"], scope, limit=10, any_endings=True)
+
+    assert [match.document_id for match in found.matches] == [exact.id]
+
+
+def test_another_spelling_of_a_word_is_not_another_word_to_be_found(store: Store) -> None:
+    """Or no chunk could be as good as the best possible one."""
+    for number in range(20):
+        add_note(store, f"other words {number} here")
+    add_note(store, "Straße")
+
+    found = store.find_by_text(["Straße"], Scope(), limit=10, any_endings=True)
+    plain = store.find_by_text(["Straße"], Scope(), limit=10)
+
+    assert found.best_possible == pytest.approx(plain.best_possible)
