@@ -113,7 +113,7 @@ class SoughtForm(NamedTuple):
 
 
 def forms_of(word: str) -> list[SoughtForm]:
-    """By what to look for a word of a language that inflects its words, without knowing the language.
+    """By what to look for a word of a language that inflects its words, without knowing the language: first as it is.
 
     What endings tell is nearly always in the last three letters, and Arabic words are written together with their
     article as well. Numbers and codes are looked for as they are.
@@ -122,10 +122,12 @@ def forms_of(word: str) -> list[SoughtForm]:
         return [SoughtForm(word, has_any_ending=False)]
     if _ARABIC.match(word):
         bare = _cut_ending(_ARABIC_ARTICLE.sub("", word), SHORTEST_BEGINNING - 1)
-        return [bare, SoughtForm(_ARTICLE + bare.text, bare.has_any_ending)]
-    # German has both spellings, the second for whoever cannot type the first.
-    spellings = dict.fromkeys((word, word.replace("ß", "ss") if "ß" in word else word.replace("ss", "ß")))
-    return [_cut_ending(spelling, SHORTEST_BEGINNING) for spelling in spellings]
+        others = [bare, SoughtForm(_ARTICLE + bare.text, bare.has_any_ending)]
+    else:
+        # German has both spellings, the second for whoever cannot type the first.
+        spellings = (word, word.replace("ß", "ss") if "ß" in word else word.replace("ss", "ß"))
+        others = [_cut_ending(spelling, SHORTEST_BEGINNING) for spelling in spellings]
+    return list(dict.fromkeys([SoughtForm(word, has_any_ending=False), *others]))
 
 
 def _cut_ending(word: str, shortest: int) -> SoughtForm:

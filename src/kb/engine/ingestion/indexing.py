@@ -68,9 +68,8 @@ def mix_with_neighbours(vectors: Vectors) -> Vectors:
     mixed = vectors.copy()
     mixed[1:] += NEIGHBOUR_SHARE * vectors[:-1]
     mixed[:-1] += NEIGHBOUR_SHARE * vectors[1:]
-    # Opposite neighbours could leave nothing; next to nothing is as good as nothing.
-    lengths = np.maximum(np.linalg.norm(mixed, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-    return np.asarray(mixed / lengths, np.float32)
+    # Never 0: of a vector of length 1, two neighbours can take .6 at most.
+    return np.asarray(mixed / np.linalg.norm(mixed, axis=1, keepdims=True), np.float32)
 
 
 def in_context(passage: Passage, title: str, embedder: Embedder) -> str:

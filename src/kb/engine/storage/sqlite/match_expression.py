@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kb.engine.model import Scope
 from kb.engine.words import WORD, SoughtForm, forms_of, pair_up, space_out, split_runs
 
-# FTS5 ranks a row by each phrase in turn; beyond this a longer query only costs time.
+# FTS5 ranks a row by each phrase in turn; beyond this a longer query only costs time. Other forms are not counted.
 MAX_PHRASES = 64
 
 
@@ -15,14 +15,16 @@ class Phrase(NamedTuple):
     is_beginning: bool = False
     """Whether any word will do that begins like this."""
     is_other_form: bool = False
-    """Whether it is another way to write what the phrase before it says."""
+    """Whether it is another form of the word before it."""
 
 
 def find_phrases(words: Sequence[str], scope: Scope, *, any_endings: bool) -> list[Phrase]:
     """What chunks are ranked by: required phrases and words, in their order."""
     required = [Phrase(build_phrase(phrase)) for phrase in _required(scope)]
     sought = [phrase for word in words for phrase in _phrases_of(word, any_endings=any_endings)]
-    return [*required, *sought][:MAX_PHRASES]
+    phrases = [*required, *sought]
+    beyond = [place for place, phrase in enumerate(phrases) if not phrase.is_other_form][MAX_PHRASES:]
+    return phrases[: beyond[0]] if beyond else phrases
 
 
 def build_match_expression(phrases: Sequence[Phrase], scope: Scope) -> str | None:

@@ -97,7 +97,7 @@ def register_query_description(connection: apsw.Connection) -> None:
 
 
 def _best_possible_score(db: apsw.Connection, phrases: Sequence[Phrase], scope: Scope) -> float:
-    """The bm25 score of an imagined chunk that holds everything sought, in one form each, and little else.
+    """The bm25 score of an imagined chunk that holds everything sought, just as it was asked for, and little else.
 
     Words that no chunk has count too: a chunk with the other half of the query is half an answer.
     """
@@ -106,21 +106,29 @@ def _best_possible_score(db: apsw.Connection, phrases: Sequence[Phrase], scope: 
         "SELECT describe_query(chunks_fts) FROM chunks_fts WHERE chunks_fts MATCH ? LIMIT 1", (sought,)
     ).get
     row_count, terms_of_phrases = json.loads(description)
-    frequencies: list[int] = []
+    forms_of_words: list[list[int]] = []
     # Required phrases are there twice, the second time behind all others; FTS5 counts them twice as well.
     again = [Phrase("")] * (len(terms_of_phrases) - len(phrases))
     for terms, phrase in zip(terms_of_phrases, [*phrases, *again], strict=True):
         count = _count_beginning if phrase.is_beginning else _count_chunks_with
         frequency = min((count(db, term) for term in terms), default=0)
         if phrase.is_other_form:
-            frequencies[-1] = max(frequencies[-1], frequency)
+            forms_of_words[-1].append(frequency)
         else:
-            frequencies.append(frequency)
+            forms_of_words.append([frequency])
     # As in FTS5: a term in more than half of all rows is worth next to nothing.
     return sum(
         (BM25_K1 + 1) * max(math.log((max(row_count - frequency, 0) + 0.5) / (frequency + 0.5)), 1e-6)
-        for frequency in frequencies
+        for forms in forms_of_words
+        for frequency in _frequencies_to_expect(*forms)
     )
+
+
+def _frequencies_to_expect(word: int, *others: int) -> list[int]:
+    """A chunk with a word as it was asked for has one of its other forms as well, namely its beginning."""
+    if not others:
+        return [word]
+    return [word or max(others), max(others)]
 
 
 def _count_chunks_with(db: apsw.Connection, term: str) -> int:
