@@ -3,7 +3,7 @@
 import re
 
 _WORD = re.compile(r"[^\W_]+")
-_EXTENSION = re.compile(r"\.[a-z0-9]{2,5}$", re.IGNORECASE)
+_EXTENSION = re.compile(r"\.(?=.*[a-z])[a-z0-9]{2,5}$", re.IGNORECASE)
 _DIGITS_AROUND = "0123456789"
 
 # What scanners, cameras, phones and office programs call their files; small, as `casefold` leaves them.

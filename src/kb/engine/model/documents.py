@@ -28,7 +28,7 @@ class EmbeddingModel:
     dimension: int
     window: int
     fingerprint: str
-    """Changes whenever the same text would get other numbers; vectors of two fingerprints never meet."""
+    """Changes whenever the model would give the same text other numbers; vectors of two fingerprints never meet."""
 
 
 @dataclass(frozen=True)
