@@ -57,7 +57,7 @@ def _sample(base: JudgedBase, query: JudgedQuery, mode: Mode) -> Iterator[tuple[
     parsed = parse_query(query.text)
     scope = Scope(tags=query.tags, required=parsed.required, excluded=parsed.excluded)
     fluency = measure_fluency(parsed.meaning, base.embedder.token_spans(parsed.meaning))
-    any_endings = fluency < KNOWN_LANGUAGE
+    any_endings = mode is Mode.HYBRID and fluency < KNOWN_LANGUAGE
     best_possible = base.store.find_by_text(parsed.words, scope, limit=1, any_endings=any_endings).best_possible
     for hit in base.search(query, mode, top=FIRST_HITS):
         share = (hit.keyword_score or 0.0) / best_possible if best_possible else 0.0

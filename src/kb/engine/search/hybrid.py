@@ -88,8 +88,10 @@ def search(store: Store, embedder: Embedder, request: SearchRequest) -> SearchOu
     vector, is_degraded = _embed(store, embedder, query, request.mode)
     fluency = _measure_fluency(embedder, query)
     words = () if request.mode is Mode.VECTOR else query.words
+    # Who asks for keywords alone wants just those.
+    any_endings = request.mode is Mode.HYBRID and fluency < KNOWN_LANGUAGE
     for limit in (CANDIDATES, *WIDER):
-        keyword = store.find_by_text(words, scope, limit=limit, any_endings=fluency < KNOWN_LANGUAGE)
+        keyword = store.find_by_text(words, scope, limit=limit, any_endings=any_endings)
         near = NOTHING_NEAR if vector is None else store.find_by_vector(vector, scope, limit=limit)
         weigh = partial(
             weigh_vectors,
