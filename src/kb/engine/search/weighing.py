@@ -5,8 +5,8 @@ nearest chunk stands out from all others, the vectors have understood the query;
 its words are rare and found together. And where parts of documents are wanted, words tell better than vectors which
 one is meant: the parts of a document are all about the same, and have its title in front.
 
-The figures were chosen on seven judged sets; `docs/design/search.md` tells how, and how they do on a set that was left
-out when choosing.
+The figures were chosen by hand on seven judged sets; `docs/design/search.md` tells how, and which signs hold on a set
+that was left out when fitting.
 """
 
 import math
