@@ -127,3 +127,43 @@ def test_other_forms_leave_room_for_all_words_of_a_long_query(store: Store) -> N
     found = store.find_by_text([*query, "последний"], Scope(), limit=10, any_endings=True)
 
     assert [match.document_id for match in found.matches] == [document.id]
+
+
+@pytest.mark.parametrize(
+    ("written", "words", "spellings"),
+    [
+        ("mice without SHP2 fell ill", ["SHP", "2"], ["SHP2", "SHP 2"]),
+        ("mice without SHP-2 fell ill", ["SHP2"], ["SHP 2"]),
+        ("the wifi is slow", ["wi", "fi"], ["wifi", "wi fi"]),
+    ],
+)
+def test_names_are_found_however_they_are_written(
+    store: Store, written: str, words: list[str], spellings: list[str]
+) -> None:
+    document = add_note(store, written)
+    add_note(store, "something else entirely")
+
+    found = store.find_by_text(words, Scope(), limit=10, spellings=spellings)
+
+    assert [match.document_id for match in found.matches] == [document.id]
+
+
+def test_a_name_that_stands_together_is_worth_more_than_its_parts_apart(store: Store) -> None:
+    apart = add_note(store, "SHP and some 2 other things")
+    together = add_note(store, "SHP-2 and some other things")
+
+    found = store.find_by_text(["SHP", "2"], Scope(), limit=10, spellings=["SHP2", "SHP 2"])
+
+    assert [match.document_id for match in found.matches] == [together.id, apart.id]
+
+
+def test_other_spellings_are_expected_of_no_chunk(store: Store) -> None:
+    add_note(store, "SHP-2 and some other things")
+    for number in range(5):
+        add_note(store, f"something else entirely {number}")
+
+    plain = store.find_by_text(["SHP", "2"], Scope(), limit=10)
+    found = store.find_by_text(["SHP", "2"], Scope(), limit=10, spellings=["SHP2", "SHP 2"])
+
+    assert found.best_possible == plain.best_possible
+    assert found.matches[0].score > plain.matches[0].score

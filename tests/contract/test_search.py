@@ -106,23 +106,23 @@ def test_matches_tell_their_place_in_the_document(store: Store) -> None:
     assert [(m.chunk_id, m.document_id, m.ordinal) for m in by_vector] == [(chunk.id, document.id, 1)]
 
 
-def test_chosen_chunks_are_scored_by_nearness(store: Store) -> None:
-    document = add(store, note("n"), index("walrus", "otter"))
-    first, second = store.read_document(document.id).chunks
-    absent = ChunkId(second.id + 1)
+def test_the_vectors_of_chosen_chunks_are_loaded(store: Store) -> None:
+    document = add(store, note("n"), index("walrus", "otter", "beaver"))
+    first, second, _ = store.read_document(document.id).chunks
+    absent = ChunkId(second.id + 2)
 
-    scores = store.score_by_vector(vector_of("otter"), [second.id, absent, first.id])
+    vectors = store.load_vectors([second.id, absent, first.id])
 
-    assert scores == {
-        first.id: pytest.approx(float(vector_of("walrus") @ vector_of("otter")), abs=1e-5),
-        second.id: pytest.approx(1.0, abs=1e-5),
+    assert {chunk_id: vector.tolist() for chunk_id, vector in vectors.items()} == {
+        first.id: pytest.approx(vector_of("walrus").tolist(), abs=1e-5),
+        second.id: pytest.approx(vector_of("otter").tolist(), abs=1e-5),
     }
 
 
 def test_in_an_empty_base_nothing_is_found(store: Store) -> None:
     assert found_by_text(store, "walrus") == []
     assert found_by_vector(store, "walrus") == []
-    assert store.score_by_vector(vector_of("walrus"), [ChunkId(1)]) == {}
+    assert store.load_vectors([ChunkId(1)]) == {}
     assert store.load_chunks([ChunkId(1)]) == []
     assert store.suggest_word("walrus") is None
 
@@ -323,7 +323,7 @@ def test_e28_vectors_of_another_model_take_no_part(backend: Backend, store: Stor
         assert (statistics.vectors, statistics.stale_vectors) == (0, 1)
         assert found_by_vector(other_model, "walrus") == []
         assert found_by_text(other_model, "walrus") == [document.id]
-        assert other_model.score_by_vector(vector_of("walrus"), [chunk.id]) == {}
+        assert other_model.load_vectors([chunk.id]) == {}
     finally:
         other_model.close()
 

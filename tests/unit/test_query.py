@@ -65,6 +65,30 @@ def test_stop_words_go_only_while_others_remain(text: str, words: tuple[str, ...
     assert parse_query(text).words == words
 
 
+def test_names_and_codes_are_looked_for_in_other_spellings_too() -> None:
+    query = parse_query('does "SHP-2" need wi-fi -anti-virus')
+
+    assert query.words == ("SHP", "2", "need", "wi", "fi")
+    assert query.spellings == ("SHP2", "SHP 2", "wifi", "wi fi")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_english"),
+    [
+        ("TNFAIP3 is a tumor suppressor in glioblastoma", True),
+        ("the who", True),
+        ("In welchem Jahr wurde das Lied Fog on the Tyne von der Band aus England veröffentlicht", False),
+        ("Ivermectin onchocerciasis", False),
+        ("Was kostet die Fahrkarte nach Hamburg am Wochenende", False),
+        ("Cine a scris romanul și în ce an", False),
+        ("столица страны", False),
+        ("🎉", False),
+    ],
+)
+def test_english_is_known_by_its_small_words(text: str, is_english: bool) -> None:  # noqa: FBT001 - a parameter
+    assert parse_query(text).is_english == is_english
+
+
 def test_a_query_without_words_keeps_its_meaning() -> None:
     assert parse_query("🎉").meaning == "🎉"
     assert parse_query('""').meaning == '""'
@@ -75,7 +99,9 @@ def test_terms_are_bounded_in_every_script() -> None:
     assert parse_query("今" * 10_000).words == ("今" * (MAX_TERMS + 1),)
 
 
-@pytest.mark.parametrize("unit", ['"-"-"', '-"', '" "', "-a ", 'a"', "NEAR(* ", "^:", "n't", ' -"', "今-"])
+@pytest.mark.parametrize(
+    "unit", ['"-"-"', '-"', '" "', "-a ", 'a"', "NEAR(* ", "^:", "n't", ' -"', "今-", "a-1.", "a1"]
+)
 def test_ten_thousand_characters_of_operators_are_parsed_at_once(unit: str) -> None:
     """S4: linear time; the bound is some ten times what is measured, for busy machines."""
     text = (unit * 10_000)[:10_000]
@@ -91,7 +117,7 @@ def test_any_text_is_a_legal_query(text: str) -> None:
     """S4"""
     query = parse_query(text)
 
-    assert len(query.words) <= MAX_TERMS
+    assert max(len(query.words), len(query.spellings)) <= MAX_TERMS
     assert all(any(find_words(phrase)) and '"' not in phrase for phrase in query.required + query.excluded)
     assert bool(query.meaning) == bool(text.strip())
     assert query.words or not query.excluded

@@ -50,6 +50,13 @@ def test_unspaced_words_are_marked_whole_or_by_their_pairs() -> None:
     assert cut_snippet("今天很热。天气不好", ["今天天气"]) == "**今天**很热。**天气**不好"
 
 
+@pytest.mark.parametrize("written", ["SHP-2", "shp 2", "SHP\u20112"])
+def test_a_phrase_is_marked_whatever_stands_between_its_parts(written: str) -> None:
+    text = "Nothing of it stands here. " * 20 + f"They need {written} and 2 more, not SHP-23."
+
+    assert cut_snippet(text, ["SHP2", "SHP 2"]).endswith(f"They need **{written}** and 2 more, not SHP-23.")
+
+
 def test_without_a_match_the_beginning_is_shown_cut_at_a_word() -> None:
     assert cut_snippet("one two three four", ["zebra"], width=10) == "one two…"
 

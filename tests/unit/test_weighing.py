@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.engine.model import Background
-from kb.engine.search.weighing import measure_fluency, measure_peak, weigh_vectors
+from kb.engine.search.weighing import EARLY_CHUNKS, measure_depth, measure_fluency, measure_peak, weigh_vectors
 
 
 def fluency_of(*tokens: str) -> float:
@@ -13,10 +13,8 @@ def fluency_of(*tokens: str) -> float:
     return measure_fluency("".join(tokens), [(end - len(token), end) for token, end in zip(tokens, ends, strict=True)])
 
 
-def weight(
-    keyword_peak: float = 7.0, *, vector_peak: float = 0.0, fluency: float = 1.0, wants_parts: bool = False
-) -> float:
-    return weigh_vectors(keyword_peak, vector_peak=vector_peak, fluency=fluency, wants_parts=wants_parts)
+def weight(keyword_peak: float = 7.0, *, vector_peak: float = 0.0, fluency: float = 1.0, depth: float = 0.0) -> float:
+    return weigh_vectors(keyword_peak, vector_peak=vector_peak, fluency=fluency, depth=depth)
 
 
 def test_a_model_is_less_fluent_the_more_it_has_to_spell_out() -> None:
@@ -45,16 +43,16 @@ def test_what_stands_out_counts_more() -> None:
     assert weight(keyword_peak=12) < weight(keyword_peak=4)
 
 
-def test_parts_of_documents_are_told_apart_by_their_words() -> None:
-    assert weight(wants_parts=True) < weight(wants_parts=False)
+def test_parts_of_long_documents_are_told_apart_by_their_words() -> None:
+    assert weight(depth=1) < weight(depth=0.5) < weight(depth=0)
 
 
 @given(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9), st.floats(0, 1))
 def test_neither_vectors_nor_keywords_are_ever_left_out(
     keyword_peak: float, vector_peak: float, fluency: float
 ) -> None:
-    for wants_parts in (False, True):
-        assert 0 < weight(keyword_peak, vector_peak=vector_peak, fluency=fluency, wants_parts=wants_parts) < 1
+    for depth in (0.0, 1.0):
+        assert 0 < weight(keyword_peak, vector_peak=vector_peak, fluency=fluency, depth=depth) < 1
 
 
 def test_a_peak_is_measured_beyond_what_chance_brings() -> None:
@@ -67,3 +65,9 @@ def test_a_peak_is_measured_beyond_what_chance_brings() -> None:
 @pytest.mark.parametrize("background", [Background(0.0, 0.0, 0), Background(0.9, 0.0, 1), Background(0.5, 0.0, 300)])
 def test_nothing_stands_out_from_nothing_and_from_its_equals(background: Background) -> None:
     assert measure_peak(0.9, background) == 0
+
+
+def test_depth_is_the_share_of_chunks_from_within_long_documents() -> None:
+    assert measure_depth([0, 1, 2, EARLY_CHUNKS - 1]) == 0
+    assert measure_depth([0, EARLY_CHUNKS, 300, 7_000]) == 0.75
+    assert measure_depth([]) == 0

@@ -1,7 +1,7 @@
 import apsw
 import pytest
 
-from kb.engine.words import find_words, fold, pair_up, space_out, split_runs
+from kb.engine.words import find_words, fold, pair_up, space_out, spellings_of, split_runs
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,25 @@ def test_words_that_differ_by_case_and_accents_fold_to_the_same(a: str, b: str) 
 
 def test_folding_leaves_syllables_and_kana_whole() -> None:
     assert fold("각が") == "각が"
+
+
+@pytest.mark.parametrize(
+    ("text", "spellings"),
+    [
+        ("our wi-fi password", ["wifi", "wi fi"]),
+        ("the well-known bird", ["wellknown"]),
+        ("SHP-2 and miR7a", ["SHP2", "SHP 2", "miR 7 a"]),
+        ("H2A.Z", ["H2AZ", "H2A Z", "H 2 A"]),
+        ("version 3.5 of 2024-05-01", ["3 5", "2024 05 01"]),
+        ("TCP/IP", ["TCPIP", "TCP IP"]),
+        ("non\u2011breaking", ["nonbreaking"]),
+        ("IL-6, IL-6", ["IL6", "IL 6"]),
+        ("3f2a9c04d7", []),
+        ("東京-大阪 第3章", []),
+        ("snake_case a - b -c d- ... end. Next", []),
+        ("plain words", []),
+        ("", []),
+    ],
+)
+def test_names_and_codes_are_written_in_several_ways(text: str, spellings: list[str]) -> None:
+    assert spellings_of(text) == spellings

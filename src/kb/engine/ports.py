@@ -264,14 +264,25 @@ class Store(Protocol):
     # search
 
     def find_by_text(
-        self, words: Sequence[str], scope: Scope, *, limit: int, any_endings: bool = False
+        self,
+        words: Sequence[str],
+        scope: Scope,
+        *,
+        limit: int,
+        any_endings: bool = False,
+        spellings: Sequence[str] = (),
     ) -> KeywordMatches:
-        """The chunks with any of the words; with `any_endings` also with words that differ from them in the ending."""
+        """The chunks with any of the words; with `any_endings` also with words that differ from them in the ending.
+
+        A chunk with one of the other `spellings` ranks higher, and none is expected to have them.
+        """
         ...
 
     def find_by_vector(self, vector: Vector, scope: Scope, *, limit: int) -> VectorMatches: ...
 
-    def score_by_vector(self, vector: Vector, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, float]: ...
+    def load_vectors(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, Vector]:
+        """The vectors of those that have one."""
+        ...
 
     def load_chunks(self, chunk_ids: Sequence[ChunkId]) -> list[FoundChunk]:
         """The chunks that still exist, in the order asked for."""

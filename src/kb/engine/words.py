@@ -61,6 +61,14 @@ _GAP = re.compile(rf"(?<=\S)(?=[{_UNSPACED}])|(?<=[{_UNSPACED}{_ATTACHED}])(?=[^
 _DIACRITICS = re.compile("[\u0300-\u036f]+")
 _MARK = re.compile(f"[{_MARKS}]")
 
+# What joins the parts of a name or a code: wi-fi, COVID-19, H2A.Z, TCP/IP.
+_JOINTS = frozenset("-\u2010\u2011./")
+_LETTERS_OR_DIGITS = re.compile(r"\d+|\D+")
+# A part so short, or a number, says next to nothing by itself: the 2 of SHP-2.
+LONGEST_SHORT_PART = 2
+# Codes of more parts are keys and checksums, which everybody writes alike.
+MOST_PARTS_OF_A_WORD = 3
+
 # What is left of a word when its ending is cut off; measured with make evaluate in eight languages.
 SHORTEST_BEGINNING = 5
 LONGEST_ENDING = 3
@@ -133,6 +141,37 @@ def forms_of(word: str) -> list[SoughtForm]:
 def _cut_ending(word: str, shortest: int) -> SoughtForm:
     beginning = word[: max(shortest, len(word) - LONGEST_ENDING)]
     return SoughtForm(beginning, has_any_ending=len(beginning) < len(word))
+
+
+def spellings_of(text: str) -> list[str]:
+    """Other ways to write the names and codes in a text, by which to look for them as well.
+
+    `SHP-2` is also SHP2 and, because a 2 alone can stand anywhere, the phrase `SHP 2`; `SHP2` is also that phrase.
+    """
+    found: list[str] = []
+    for parts in _find_compounds(text):
+        if not all(map(str.isdecimal, parts)):
+            found.append("".join(parts))
+        if any(part.isdecimal() or len(part) <= LONGEST_SHORT_PART for part in parts):
+            found.append(" ".join(parts))
+    for word in find_words(text):
+        parts = _LETTERS_OR_DIGITS.findall(word)
+        if 1 < len(parts) <= MOST_PARTS_OF_A_WORD:
+            found.append(" ".join(parts))
+    return list(dict.fromkeys(found))
+
+
+def _find_compounds(text: str) -> list[list[str]]:
+    """The words that nothing but a joint stands between; in unspaced scripts a joint joins whole sentences."""
+    runs: list[list[str]] = []
+    end = -2
+    for word in WORD.finditer(text):
+        if word.start() == end + 1 and text[end] in _JOINTS:
+            runs[-1].append(word[0])
+        else:
+            runs.append([word[0]])
+        end = word.end()
+    return [parts for parts in runs if len(parts) > 1 and not any(map(_UNSPACED_CHARACTER.search, parts))]
 
 
 def find_words(text: str) -> Iterator[str]:

@@ -3,19 +3,30 @@
 Keyword scores and cosines live on scales of their own that change with every query, so each is put on a
 standard scale (mean 0, deviation 1) and the two are averaged. Ranks would be simpler (reciprocal rank
 fusion), but they throw away how much better the first is than the second. How much each counts is told by
-`weighing.py`. `docs/design/search.md` has the figures, and what was dropped.
+`weighing.py`. Then candidates speak for one another: those that mean the same in other documents, and the
+neighbours in a long one. `docs/design/search.md` has the figures, and what was dropped.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from kb.engine.model import ChunkId, DocumentId, Match
+from kb.engine.model import ChunkId, DocumentId, Match, Vector
 
 # What the chunk before and the one after say about this one: talk runs on over the border of a chunk.
 NEIGHBOUR_WEIGHT = 0.25
+
+# What answers a question is seldom alone: what the most similar candidates score says something about this one. As
+# much as the vectors are worth, by which they are known to be similar.
+PEER_WEIGHT = 0.6
+PEERS = 5
+# Beyond the first hundred nothing comes into the first ten any more.
+CANDIDATES_WITH_PEERS = 100
+# The nearest peers count most.
+PEER_SHARPNESS = 4
 
 # Scores that differ by less are equal: what is left is rounding.
 LEAST_DEVIATION = 1e-12
@@ -32,6 +43,20 @@ class Candidate:
     cosine: float | None
     score: float
 
+    @classmethod
+    def by_keyword(cls, match: Match) -> Self:
+        return cls(match.chunk_id, match.document_id, match.ordinal, match.score, None, match.score)
+
+    @classmethod
+    def by_vector(cls, match: Match) -> Self:
+        return cls(match.chunk_id, match.document_id, match.ordinal, None, match.score, match.score)
+
+
+class Fused(NamedTuple):
+    candidates: list[Candidate]
+    """Best first."""
+    vector_weight: float
+
 
 def fuse(
     keyword: Sequence[Match],
@@ -40,8 +65,8 @@ def fuse(
     *,
     weigh: Callable[[float], float],
     limit: int,
-) -> list[Candidate]:
-    """All chunks of both lists, best first.
+) -> Fused:
+    """All chunks of both lists.
 
     `cosines` tells the similarity of those only keywords found; a list that is `limit` long was cut off. `weigh` is
     asked for the share of the vectors and told by how many deviations the best keyword score stands out.
@@ -59,10 +84,11 @@ def fuse(
     vector_part = standardise(by_vector, [match.score for match in vector])
     vector_weight = weigh(float(keyword_part.max(initial=0.0)))
     scores = (1 - vector_weight) * keyword_part + vector_weight * vector_part
-    return rank(
+    candidates = rank(
         Candidate(m.chunk_id, m.document_id, m.ordinal, keyword_scores.get(i), similarities.get(i), score)
         for (i, m), score in zip(found.items(), scores.tolist(), strict=True)
     )
+    return Fused(candidates, vector_weight)
 
 
 def standardise(scores: Sequence[float], sample: Sequence[float]) -> npt.NDArray[np.float64]:
@@ -71,17 +97,41 @@ def standardise(scores: Sequence[float], sample: Sequence[float]) -> npt.NDArray
     return (np.array(scores) - np.mean(sample)) / deviation if deviation > LEAST_DEVIATION else np.zeros(len(scores))
 
 
-def add_neighbours(candidates: Sequence[Candidate]) -> list[Candidate]:
+def add_peers(
+    candidates: Sequence[Candidate], vectors: Mapping[ChunkId, Vector], *, vector_weight: float
+) -> list[Candidate]:
+    """Add to the score of each that has a vector a share of what the most similar of the others score.
+
+    Chunks of the same document are no peers: they are similar because one wrote them, not because two agree.
+    """
+    known = [c for c in candidates if c.chunk_id in vectors]
+    if len(known) < 2:
+        return list(candidates)
+    matrix = np.stack([vectors[c.chunk_id] for c in known])
+    documents = np.array([c.document_id for c in known])
+    scores = np.array([c.score for c in known])
+    similarities = np.where(documents[:, None] == documents, 0.0, np.maximum(matrix @ matrix.T, 0.0))
+    peers = np.argsort(-similarities, axis=1, kind="stable")[:, :PEERS]
+    weights = np.take_along_axis(similarities, peers, axis=1) ** PEER_SHARPNESS
+    sums = weights.sum(axis=1)
+    opinions = np.where(sums > 0, (weights * scores[peers]).sum(axis=1) / np.where(sums > 0, sums, 1.0), 0.0)
+    share = PEER_WEIGHT * vector_weight
+    gains = {c.chunk_id: share * opinion for c, opinion in zip(known, opinions.tolist(), strict=True)}
+    return rank(replace(c, score=c.score + gains.get(c.chunk_id, 0.0)) for c in candidates)
+
+
+def add_neighbours(candidates: Sequence[Candidate], *, depth: float) -> list[Candidate]:
     """Raise each chunk by a share of how far its neighbours in the document stand above the mean.
 
-    A neighbour below the mean, or not found at all, neither helps nor harms.
+    A neighbour below the mean, or not found at all, neither helps nor harms. Only in long documents does it help to
+    ask them: `depth` tells how many of the candidates are from such.
     """
     mean = sum(c.score for c in candidates) / len(candidates) if candidates else 0.0
     gains: dict[tuple[DocumentId, int], float] = {}
     for c in candidates:
         if c.score > mean:
             for neighbour in ((c.document_id, c.ordinal - 1), (c.document_id, c.ordinal + 1)):
-                gains[neighbour] = gains.get(neighbour, 0.0) + NEIGHBOUR_WEIGHT * (c.score - mean)
+                gains[neighbour] = gains.get(neighbour, 0.0) + depth * NEIGHBOUR_WEIGHT * (c.score - mean)
     return rank(
         replace(c, score=c.score + gains[c.document_id, c.ordinal]) if (c.document_id, c.ordinal) in gains else c
         for c in candidates

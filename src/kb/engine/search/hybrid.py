@@ -1,7 +1,7 @@
 """One search, from text to hits.
 
     text ─> parse ─┬─> 200 chunks by keyword ─┐
-                   └─> 200 chunks by vector ──┴─> one ranking ─> neighbours ─> page ─> hits with snippets
+                   └─> 200 chunks by vector ──┴─> one ranking ─> peers, neighbours ─> page ─> hits with snippets
 
 Both methods look under the same scope before they take their best, so a rare tag still fills its page. Every
 candidate gets both scores (a chunk that only its words brought up still has a vector), since comparing a
@@ -15,19 +15,37 @@ What was tried and dropped (rank fusion, dense feedback, phrase and prefix boost
 
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 
 from kb.engine.errors import Unavailable
-from kb.engine.model import EVERYWHERE, Background, Chunk, Document, Match, Scope, Vector, VectorMatches
+from kb.engine.model import (
+    EVERYWHERE,
+    Background,
+    Chunk,
+    ChunkId,
+    Document,
+    KeywordMatches,
+    Match,
+    Scope,
+    Vector,
+    VectorMatches,
+)
 from kb.engine.ports import Embedder, Store
-from kb.engine.search.fusion import Candidate, add_neighbours, best_of_each_document, fuse
+from kb.engine.search.fusion import (
+    CANDIDATES_WITH_PEERS,
+    Candidate,
+    add_neighbours,
+    add_peers,
+    best_of_each_document,
+    fuse,
+)
 from kb.engine.search.query import ParsedQuery, parse_query
 from kb.engine.search.relevance import estimate_relevance
 from kb.engine.search.snippets import cut_snippet
-from kb.engine.search.weighing import KNOWN_LANGUAGE, measure_fluency, measure_peak, weigh_vectors
+from kb.engine.search.weighing import KNOWN_LANGUAGE, measure_depth, measure_fluency, measure_peak, weigh_vectors
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +56,7 @@ CANDIDATES = 200
 WIDER = (1_000, 5_000, 25_000)
 # A question of many words is no place to look for one misspelt word.
 MAX_WORDS_TO_SPELL = 8
+NO_WORDS = KeywordMatches([], best_possible=0.0)
 NOTHING_NEAR = VectorMatches([], Background(mean=0.0, deviation=0.0, count=0))
 
 
@@ -87,24 +106,18 @@ def search(store: Store, embedder: Embedder, request: SearchRequest) -> SearchOu
     scope = replace(request.scope, required=query.required, excluded=query.excluded)
     vector, is_degraded = _embed(store, embedder, query, request.mode)
     fluency = _measure_fluency(embedder, query)
-    words = () if request.mode is Mode.VECTOR else query.words
     # Who asks for keywords alone wants just those.
-    any_endings = request.mode is Mode.HYBRID and fluency < KNOWN_LANGUAGE
+    any_endings = request.mode is Mode.HYBRID and fluency < KNOWN_LANGUAGE and not query.is_english
     for limit in (CANDIDATES, *WIDER):
-        keyword = store.find_by_text(words, scope, limit=limit, any_endings=any_endings)
+        keyword = NO_WORDS
+        if request.mode is not Mode.VECTOR:
+            keyword = store.find_by_text(
+                query.words, scope, limit=limit, any_endings=any_endings, spellings=query.spellings
+            )
         near = NOTHING_NEAR if vector is None else store.find_by_vector(vector, scope, limit=limit)
-        weigh = partial(
-            weigh_vectors,
-            vector_peak=measure_peak(near.matches[0].score, near.background) if near.matches else 0.0,
-            fluency=fluency,
-            wants_parts=request.group_by is Grouping.CHUNK,
-        )
-        candidates = _merge(store, keyword.matches, near.matches, vector, weigh=weigh, limit=limit)
+        candidates = _merge(store, keyword, near, vector, fluency=fluency, limit=limit)
         if request.group_by is Grouping.DOCUMENT:
             candidates = best_of_each_document(candidates)
-        else:
-            # Neighbours tell which part of a text is meant; when documents were ranked they did more harm than good.
-            candidates = add_neighbours(candidates)
         is_all = max(len(keyword.matches), len(near.matches)) < limit
         if is_all or request.group_by is Grouping.CHUNK or len(candidates) >= request.offset + request.top:
             break
@@ -121,7 +134,7 @@ def _load_hits(store: Store, page: Sequence[Candidate], query: ParsedQuery, best
         Hit(
             chunk=found.chunk,
             document=found.document,
-            snippet=cut_snippet(found.chunk.text, query.words),
+            snippet=cut_snippet(found.chunk.text, (*query.words, *query.spellings)),
             score=candidate_of[found.chunk.id].score,
             relevance=estimate_relevance(candidate_of[found.chunk.id], best_possible),
             keyword_score=candidate_of[found.chunk.id].keyword_score,
@@ -155,22 +168,33 @@ def _measure_fluency(embedder: Embedder, query: ParsedQuery) -> float:
 
 
 def _merge(
-    store: Store,
-    keyword: Sequence[Match],
-    near: Sequence[Match],
-    vector: Vector | None,
-    *,
-    weigh: Callable[[float], float],
-    limit: int,
+    store: Store, keyword: KeywordMatches, near: VectorMatches, vector: Vector | None, *, fluency: float, limit: int
 ) -> list[Candidate]:
     """One ranking of both lists; of one of them alone, if the other is empty."""
-    if vector is None or not near:
-        return [Candidate(m.chunk_id, m.document_id, m.ordinal, m.score, None, m.score) for m in keyword]
-    if not keyword:
-        return [Candidate(m.chunk_id, m.document_id, m.ordinal, None, m.score, m.score) for m in near]
+    depth = measure_depth({m.chunk_id: m.ordinal for m in (*keyword.matches, *near.matches)}.values())
+    if vector is None or not near.matches:
+        candidates = [Candidate.by_keyword(match) for match in keyword.matches]
+    elif not keyword.matches:
+        candidates = [Candidate.by_vector(match) for match in near.matches]
+    else:
+        weigh = partial(
+            weigh_vectors,
+            vector_peak=measure_peak(near.matches[0].score, near.background),
+            fluency=fluency,
+            depth=depth,
+        )
+        cosines = _compare(store, vector, keyword.matches, near.matches)
+        candidates, vector_weight = fuse(keyword.matches, near.matches, cosines, weigh=weigh, limit=limit)
+        vectors = store.load_vectors([candidate.chunk_id for candidate in candidates[:CANDIDATES_WITH_PEERS]])
+        candidates = add_peers(candidates, vectors, vector_weight=vector_weight)
+    return add_neighbours(candidates, depth=depth)
+
+
+def _compare(store: Store, vector: Vector, keyword: Sequence[Match], near: Sequence[Match]) -> dict[ChunkId, float]:
+    """The cosines of the chunks that only their words brought up."""
     only_by_keyword = {match.chunk_id for match in keyword} - {match.chunk_id for match in near}
-    cosines = store.score_by_vector(vector, sorted(only_by_keyword))
-    return fuse(keyword, near, cosines, weigh=weigh, limit=limit)
+    vectors = store.load_vectors(sorted(only_by_keyword))
+    return {chunk_id: float(vector @ other) for chunk_id, other in vectors.items()}
 
 
 def _suggest(store: Store, typed: str, query: ParsedQuery) -> str | None:

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from kb.engine.words import find_words, fold, pair_up, split_runs
+from kb.engine.words import find_words, fold, pair_up, spellings_of, split_runs
 
 MAX_TERMS = 64
 """Beyond this a text is a document, not a question: more terms cost time and no longer change the ranking."""
@@ -41,11 +41,21 @@ STOP_WORDS = frozenset(
 )
 """English words that say nothing of what is sought. The index has them, so that a phrase can hold them."""
 
+# A question is English if so many of its words are stop words, and one of them no word of another language as well. So
+# were 9 in 10 of 3,490 English questions, and 5 of 1,789 in other languages.
+LEAST_SHARE_OF_STOP_WORDS = 0.2
+LOOKALIKES = frozenset(
+    "a all am an as be do he her his i in it its me may no on once or so than to us was".split()  # noqa: SIM905 - as above
+)
+
 
 @dataclass(frozen=True)
 class ParsedQuery:
     words: tuple[str, ...]
     """For keyword search, in order and with repeats; a run of an unspaced script is one word."""
+    spellings: tuple[str, ...]
+    """Other ways to write some of the words; one with spaces is a phrase."""
+    is_english: bool
     required: tuple[str, ...]
     excluded: tuple[str, ...]
     meaning: str
@@ -67,26 +77,35 @@ def parse_query(text: str) -> ParsedQuery:
         required.append(phrase)
         return f" {phrase} "
 
-    plain = text.translate(_QUOTES)
-    positive = _SPECIAL.sub(sort_out, plain)
-    words = _keywords(positive)
-    if excluded and not words:
+    typed = text.translate(_QUOTES)
+    positive = _SPECIAL.sub(sort_out, typed)
+    if excluded and not any(find_words(_normalise(positive))):
         excluded.clear()
-        positive = _SPECIAL.sub(_phrase_of, plain)
-        words = _keywords(positive)
-    meaning = " ".join(positive.replace('"', " ").split())
-    return ParsedQuery(words, _unique(required), _unique(excluded), meaning or text.strip())
+        positive = _SPECIAL.sub(_phrase_of, typed)
+    normal = _normalise(positive)
+    words = list(find_words(normal))
+    telling = [word for word in words if fold(word) not in STOP_WORDS]
+    return ParsedQuery(
+        words=_first_terms(telling or words),
+        spellings=tuple(spellings_of(normal)[:MAX_TERMS]),
+        is_english=_is_english(words),
+        required=_unique(required),
+        excluded=_unique(excluded),
+        meaning=" ".join(positive.replace('"', " ").split()) or text.strip(),
+    )
 
 
 def _phrase_of(special: re.Match[str]) -> str:
     return " ".join("".join(filter(None, special.groups())).split())
 
 
-def _keywords(text: str) -> tuple[str, ...]:
-    normal = unicodedata.normalize("NFKC", text)
-    words = list(find_words(_CONTRACTION.sub("", normal)))
-    telling = [word for word in words if fold(word) not in STOP_WORDS]
-    return _first_terms(telling or words)
+def _normalise(text: str) -> str:
+    return _CONTRACTION.sub("", unicodedata.normalize("NFKC", text))
+
+
+def _is_english(words: list[str]) -> bool:
+    stop_words = [word for word in map(fold, words) if word in STOP_WORDS]
+    return len(stop_words) >= LEAST_SHARE_OF_STOP_WORDS * len(words) and not LOOKALIKES.issuperset(stop_words)
 
 
 def _first_terms(words: list[str]) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ _EMPHASIS = re.compile(r"\*{2,}|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)")
 
 @dataclass(frozen=True)
 class _Sought:
-    """A query made ready for comparing: spaced words by their first letters, unspaced runs as a regex."""
+    """A query made ready for comparing: spaced words by their first letters, phrases and unspaced runs as a regex."""
 
     by_key: dict[str, tuple[str, ...]]
     runs: re.Pattern[str] | None
@@ -42,6 +42,7 @@ class _Hit(NamedTuple):
 def cut_snippet(text: str, words: Sequence[str], *, width: int = 240) -> str:
     """The part of the text with the most distinct words of the query, the earliest such, on one line.
 
+    A word with spaces is a phrase, whatever stands between its parts.
     Cut at word boundaries with `…` where something is left out; `width` counts characters before marking.
     With no match it is the beginning.
     """
@@ -59,7 +60,7 @@ def cut_snippet(text: str, words: Sequence[str], *, width: int = 240) -> str:
 def _prepare(words: tuple[str, ...]) -> _Sought:
     by_key: dict[str, list[str]] = {}
     runs: list[str] = []
-    for word in words:
+    for word in (word for word in words if " " not in word):
         for run, is_unspaced in split_runs(word):
             if is_unspaced:
                 runs.append(run)
@@ -67,9 +68,15 @@ def _prepare(words: tuple[str, ...]) -> _Sought:
                 folded = fold(run)
                 by_key.setdefault(folded[:_KEY], []).append(folded)
     # The longest first: a regex takes the first alternative that fits, and the whole run is worth most.
-    patterns = sorted({part for run in runs for part in (run, *pair_up(run))}, key=lambda part: (-len(part), part))
-    regex = re.compile("|".join(map(re.escape, patterns))) if patterns else None
+    parts = sorted({part for run in runs for part in (run, *pair_up(run))}, key=lambda part: (-len(part), part))
+    patterns = [_phrase_pattern(word) for word in words if " " in word] + list(map(re.escape, parts))
+    regex = re.compile("|".join(patterns)) if patterns else None
     return _Sought({key: tuple(dict.fromkeys(found)) for key, found in by_key.items()}, regex)
+
+
+def _phrase_pattern(phrase: str) -> str:
+    parts = r"[\W_]+".join(map(re.escape, phrase.split()))
+    return rf"(?i:(?<!\w){parts}(?!\w))"
 
 
 def _find_hits(line: str, sought: _Sought) -> list[_Hit]:

@@ -2,30 +2,33 @@
 
 Four things tell. Of a language that the model has to spell out letter by letter, its cosines are noise. Where the
 nearest chunk stands out from all others, the vectors have understood the query; where the best keyword score does,
-its words are rare and found together. And where parts of documents are wanted, words tell better than vectors which
-one is meant: the parts of a document are all about the same, and have its title in front.
+its words are rare and found together. And where parts of long documents are found, words tell better than vectors
+which one is meant: the parts of a document are all about the same, and have its title in front.
 
 The figures were chosen by hand on seven judged sets; `docs/design/search.md` tells how, and which signs hold on a set
 that was left out when fitting.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from kb.engine.model import Background
 from kb.engine.words import is_unspaced
 
 # The share of the vectors in the average, the rest being the keywords': of a query in words the model knows, and of one
 # that it has to spell out.
-USUAL_WEIGHT = 0.55
+USUAL_WEIGHT = 0.5
 LEAST_WEIGHT = 0.1
 # Neither is ever left out.
 LOWEST_FLUENT_WEIGHT, HIGHEST_WEIGHT = 0.15, 0.9
 # What a deviation more or less changes; the usual best keyword score stands out by seven.
-PER_VECTOR_DEVIATION = 0.07
+PER_VECTOR_DEVIATION = 0.09
 PER_KEYWORD_DEVIATION = 0.02
 USUAL_KEYWORD_PEAK = 7.0
-LESS_FOR_PARTS = 0.15
+LESS_IN_THE_DEPTH = 0.15
+
+# What has more chunks than this is a long document.
+EARLY_CHUNKS = 4
 
 # An English model has some four characters of English to a token, two or three of a language that shares its
 # alphabet, and one of any other. A token longer than any word it can know stands for a word it does not know.
@@ -57,8 +60,13 @@ def measure_peak(best: float, background: Background) -> float:
     return (best - background.mean) / background.deviation - by_chance
 
 
-def weigh_vectors(keyword_peak: float, *, vector_peak: float, fluency: float, wants_parts: bool) -> float:
-    weight = USUAL_WEIGHT - LESS_FOR_PARTS * wants_parts
+def measure_depth(ordinals: Collection[int]) -> float:
+    """The share of chunks that stand deep in a long document, by their places in theirs."""
+    return sum(ordinal >= EARLY_CHUNKS for ordinal in ordinals) / len(ordinals) if ordinals else 0.0
+
+
+def weigh_vectors(keyword_peak: float, *, vector_peak: float, fluency: float, depth: float) -> float:
+    weight = USUAL_WEIGHT - LESS_IN_THE_DEPTH * depth
     weight += PER_VECTOR_DEVIATION * vector_peak - PER_KEYWORD_DEVIATION * (keyword_peak - USUAL_KEYWORD_PEAK)
     weight = min(HIGHEST_WEIGHT, max(LOWEST_FLUENT_WEIGHT, weight))
     return LEAST_WEIGHT + (weight - LEAST_WEIGHT) * fluency

@@ -16,13 +16,17 @@ class Phrase(NamedTuple):
     """Whether any word will do that begins like this."""
     is_other_form: bool = False
     """Whether it is another form of the word before it."""
+    is_spelling: bool = False
+    """Whether it is another way to write what is sought as it was asked for, too."""
 
 
-def find_phrases(words: Sequence[str], scope: Scope, *, any_endings: bool) -> list[Phrase]:
-    """What chunks are ranked by: required phrases and words, in their order."""
+def find_phrases(
+    words: Sequence[str], scope: Scope, *, any_endings: bool = False, spellings: Sequence[str] = ()
+) -> list[Phrase]:
+    """What chunks are ranked by: required phrases and words, in their order, and other spellings."""
     required = [Phrase(build_phrase(phrase)) for phrase in _required(scope)]
     sought = [phrase for word in words for phrase in _phrases_of(word, any_endings=any_endings)]
-    phrases = [*required, *sought]
+    phrases = [*required, *sought, *(Phrase(build_phrase(spelling), is_spelling=True) for spelling in spellings)]
     beyond = [place for place, phrase in enumerate(phrases) if not phrase.is_other_form][MAX_PHRASES:]
     return phrases[: beyond[0]] if beyond else phrases
 

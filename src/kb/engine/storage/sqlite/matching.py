@@ -35,9 +35,15 @@ class MatchingRows:
     _vectors: VectorIndex
 
     def find_by_text(
-        self, words: Sequence[str], scope: Scope, *, limit: int, any_endings: bool = False
+        self,
+        words: Sequence[str],
+        scope: Scope,
+        *,
+        limit: int,
+        any_endings: bool = False,
+        spellings: Sequence[str] = (),
     ) -> KeywordMatches:
-        phrases = find_phrases(words, scope, any_endings=any_endings)
+        phrases = find_phrases(words, scope, any_endings=any_endings, spellings=spellings)
         expression = build_match_expression(phrases, scope)
         if expression is None:
             return KeywordMatches([], 0.0)
@@ -71,9 +77,9 @@ class MatchingRows:
             rows = self._vectors.catch_up(db)
             return rows.search(vector, _allowed_rows(db, rows, scope), limit=limit)
 
-    def score_by_vector(self, vector: Vector, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
+    def load_vectors(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, Vector]:
         with self._database.read() as db:
-            return self._vectors.catch_up(db).score(vector, chunk_ids)
+            return self._vectors.catch_up(db).load(chunk_ids)
 
     def load_chunks(self, chunk_ids: Sequence[ChunkId]) -> list[FoundChunk]:
         with self._database.read() as db:
@@ -99,7 +105,8 @@ def register_query_description(connection: apsw.Connection) -> None:
 def _best_possible_score(db: apsw.Connection, phrases: Sequence[Phrase], scope: Scope) -> float:
     """The bm25 score of an imagined chunk that holds everything sought, just as it was asked for, and little else.
 
-    Words that no chunk has count too: a chunk with the other half of the query is half an answer.
+    Words that no chunk has count too: a chunk with the other half of the query is half an answer. Other spellings do
+    not: nobody writes a name in two ways at once.
     """
     sought = build_match_expression(phrases, replace(scope, excluded=()))
     description = db.execute(
@@ -110,6 +117,8 @@ def _best_possible_score(db: apsw.Connection, phrases: Sequence[Phrase], scope: 
     # Required phrases are there twice, the second time behind all others; FTS5 counts them twice as well.
     again = [Phrase("")] * (len(terms_of_phrases) - len(phrases))
     for terms, phrase in zip(terms_of_phrases, [*phrases, *again], strict=True):
+        if phrase.is_spelling:
+            continue
         count = _count_beginning if phrase.is_beginning else _count_chunks_with
         frequency = min((count(db, term) for term in terms), default=0)
         if phrase.is_other_form:

@@ -73,16 +73,14 @@ class VectorRows:
         ]
         return VectorMatches(matches, Background(float(scores.mean()), float(scores.std()), len(rows)))
 
-    def score(self, vector: Vector, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, float]:
-        """The similarity of just these chunks; those without a vector are left out."""
+    def load(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, Vector]:
+        """The vectors of just these chunks; those without one are left out."""
         wanted = np.asarray(chunk_ids, dtype=np.int64)
         places = np.searchsorted(self.chunk_ids[: self.count], wanted)
         known = places < self.count
         known[known] &= self.chunk_ids[places[known]] == wanted[known]
-        if not known.any():
-            return {}
-        scores = self.matrix[places[known]] @ vector
-        return {ChunkId(int(i)): float(score) for i, score in zip(wanted[known], scores, strict=True)}
+        vectors = self.matrix[places[known]]
+        return {ChunkId(chunk_id): vector for chunk_id, vector in zip(wanted[known].tolist(), vectors, strict=True)}
 
 
 class VectorIndex:
