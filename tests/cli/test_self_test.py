@@ -189,6 +189,14 @@ def test_where_there_are_no_documents_nothing_is_measured(kb: Kb) -> None:
     assert strict.exit_code == 1
 
 
+def test_where_there_is_no_phrase_to_ask_none_is_missed(kb: Kb, running_engine: EngineProgram) -> None:
+    add_notes(running_engine, "signs", ("Signs without words", "-- ** --"))
+
+    result = kb("eval", "--tag", "signs", "--min-recall", "0.9")
+
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
 def test_a_model_that_is_not_there_yet_is_told(kb: Kb) -> None:
     document = {
         "id": 1,

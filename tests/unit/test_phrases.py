@@ -48,6 +48,15 @@ def test_numbers_and_noise_tell_nothing_if_there_are_words() -> None:
     assert pick(text) == ["quinces ripen slowly beside cellar walls"]
 
 
+def test_what_nobody_would_type_is_in_no_phrase() -> None:
+    picture = "iVBORw0KGgoAAAANSUhEUgAAAAUA" * 20
+
+    assert pick(f"{picture} quinces ripen slowly beside cellar walls {picture}") == [
+        "quinces ripen slowly beside cellar walls"
+    ]
+    assert pick(picture) == []
+
+
 def test_a_document_without_words_has_no_phrase() -> None:
     assert pick() == []
     assert pick("-- ** --") == []

@@ -38,7 +38,17 @@ def test_titles_that_scanners_and_programs_give_say_nothing(title: str) -> None:
 
 @pytest.mark.parametrize(
     "title",
-    ["Lease of the boathouse", "Apollo11", "COVID-19 guide", "scan of the lease", "港の記録", "Ω", "Rent 2024.pdf"],
+    [
+        "Lease of the boathouse",
+        "Apollo11",
+        "H2O",
+        "B2B",
+        "COVID-19 guide",
+        "scan of the lease",
+        "港の記録",
+        "Ω",
+        "Rent 2024.pdf",
+    ],
 )
 def test_titles_that_people_give_say_something(title: str) -> None:
     assert not says_nothing(title)

@@ -110,7 +110,9 @@ def _test_base(
         print_json(written_out(outcome))
     else:
         show_self_test(outcome)
-    return measure(outcome.attempts, By.PHRASE).recall
+    figures = measure(outcome.attempts, By.PHRASE)
+    # Pictures without words have no phrase to miss; a base without documents has nothing to be proud of.
+    return figures.recall if figures.asked or not outcome.verdicts else 1.0
 
 
 def _ask_questions(file: str, engine_url: str | None, *, as_json: bool) -> float:

@@ -13,6 +13,8 @@ TERMS_OF_PHRASE = 6
 # From the beginning, the middle and the end.
 MOST_PHRASES = 3
 _SHORTEST_TELLING_WORD = 3
+# What is longer is a picture or a key in the middle of a text, which nobody types.
+_LONGEST_TYPED_WORD = 40
 
 Frequencies = Mapping[str, int]
 
@@ -37,13 +39,15 @@ def pick_phrases(chunks: Sequence[str], frequencies: Frequencies, documents: int
 
 
 def _pick_rarest(chunks: Sequence[str], frequencies: Frequencies, documents: int) -> str:
-    """The first of those that are as rare; nothing if no chunk has a term."""
+    """The first of those that are as rare; nothing if no chunk has a term that anybody would type."""
     rarest, phrase = -1.0, ""
     for chunk in chunks:
         terms = list(find_terms(chunk))
         weights = [_weigh(term, frequencies, documents) for term in terms]
         for start in range(max(1, len(terms) - TERMS_OF_PHRASE + 1) if terms else 0):
             window = terms[start : start + TERMS_OF_PHRASE]
+            if any(len(term.text) > _LONGEST_TYPED_WORD for term in window):
+                continue
             rarity = sum({term.text: weights[start + place] for place, term in enumerate(window)}.values())
             if rarity > rarest:
                 rarest, phrase = rarity, type_plainly(chunk[window[0].start : window[-1].end])

@@ -5,6 +5,8 @@ import re
 _WORD = re.compile(r"[^\W_]+")
 _EXTENSION = re.compile(r"\.(?=.*[a-z])[a-z0-9]{2,5}$", re.IGNORECASE)
 _DIGITS_AROUND = "0123456789"
+# H2O, B2B, i18n: longer words with digits inside are hashes and serial numbers.
+_LONGEST_NAME_WITH_DIGITS = 5
 
 # What scanners, cameras, phones and office programs call their files; small, as `casefold` leaves them.
 _EMPTY_WORDS = frozenset(
@@ -31,6 +33,7 @@ def says_nothing(title: str) -> bool:
 
 def _tells_something(word: str) -> bool:
     bare = word.strip(_DIGITS_AROUND)
-    # With digits inside it is a hash or a serial number. A single letter may be a word where words are characters.
-    is_name = not any(letter.isdigit() for letter in bare) and (len(bare) > 1 or not bare.isascii())
+    has_digits = any(letter.isdigit() for letter in bare)
+    # A single letter may be a word where words are characters.
+    is_name = len(bare) <= _LONGEST_NAME_WITH_DIGITS if has_digits else len(bare) > 1 or not bare.isascii()
     return bool(bare) and is_name and bare not in _EMPTY_WORDS
