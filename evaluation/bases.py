@@ -18,7 +18,7 @@ from kb.engine.ingestion.pipeline import describe
 from kb.engine.ingestion.sections import Section
 from kb.engine.model import DocumentId, EmbeddingModel, IndexedText, Lane, NoteSubmission, Scope, Vector, Vectors
 from kb.engine.ports import Embedder, Store
-from kb.engine.search.hybrid import Grouping, Hit, Mode, SearchRequest, search
+from kb.engine.search.hybrid import Grouping, Hit, Mode, SearchOutcome, SearchRequest, search
 from kb.engine.storage import open_store
 from kb.settings import cache_dir
 
@@ -37,9 +37,9 @@ class JudgedBase:
     grouping: Grouping
     item_ids: ItemIds
 
-    def search(self, query: JudgedQuery, mode: Mode, *, top: int) -> list[Hit]:
+    def search(self, query: JudgedQuery, mode: Mode, *, top: int) -> SearchOutcome:
         request = SearchRequest(query.text, Scope(tags=query.tags), mode, top=top, group_by=self.grouping)
-        return search(self.store, self.embedder, request).hits
+        return search(self.store, self.embedder, request)
 
     def item_of(self, hit: Hit) -> str:
         return self.item_ids[hit.document.id][hit.chunk.page_num or 0]

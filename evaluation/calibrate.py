@@ -17,10 +17,7 @@ import numpy.typing as npt
 
 from evaluation.bases import JudgedBase, open_base, open_cached_embedder
 from evaluation.sets import JudgedQuery, find_sets, load_set
-from kb.engine.model import Scope
 from kb.engine.search.hybrid import Mode
-from kb.engine.search.query import parse_query
-from kb.engine.search.weighing import KNOWN_LANGUAGE, measure_fluency
 
 FIRST_HITS = 20
 THRESHOLDS = (0.3, 0.5, 0.7)
@@ -54,12 +51,9 @@ def main() -> None:
 
 
 def _sample(base: JudgedBase, query: JudgedQuery, mode: Mode) -> Iterator[tuple[float, float, bool]]:
-    parsed = parse_query(query.text)
-    scope = Scope(tags=query.tags, required=parsed.required, excluded=parsed.excluded)
-    fluency = measure_fluency(parsed.meaning, base.embedder.token_spans(parsed.meaning))
-    any_endings = mode is Mode.HYBRID and fluency < KNOWN_LANGUAGE
-    best_possible = base.store.find_by_text(parsed.words, scope, limit=1, any_endings=any_endings).best_possible
-    for hit in base.search(query, mode, top=FIRST_HITS):
+    outcome = base.search(query, mode, top=FIRST_HITS)
+    best_possible = outcome.best_possible_keyword_score
+    for hit in outcome.hits:
         share = (hit.keyword_score or 0.0) / best_possible if best_possible else 0.0
         is_relevant = query.judgments.get(base.item_of(hit), 0) > 0
         yield float(np.clip(hit.cosine or 0.0, 0, 1)), float(np.clip(share, 0, 1)), is_relevant

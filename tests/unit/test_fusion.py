@@ -164,13 +164,20 @@ def test_chunks_of_the_same_document_are_no_peers() -> None:
     assert add_peers(found, vectors, vector_weight=0.5) == found
 
 
-def test_what_peers_say_counts_as_much_as_the_vectors_that_make_them_peers() -> None:
+def test_what_peers_say_counts_more_the_more_the_vectors_do() -> None:
     found = [candidate(1, 4.0, document_id=1), candidate(2, 1.0, document_id=2)]
     vectors = vectors_of(chunk1=unit(1, 0), chunk2=unit(1, 0.1))
 
     much, little = (add_peers(found, vectors, vector_weight=weight)[1].score for weight in (0.9, 0.1))
 
     assert much > little > found[1].score
+
+
+def test_nobody_is_lowered_by_peers() -> None:
+    found = [candidate(i, score, document_id=i) for i, score in ((1, 4.0), (2, -1.0), (3, -2.0), (4, -2.1))]
+    vectors = vectors_of(chunk1=unit(1, 0), chunk2=unit(0, 1), chunk3=unit(0.1, 1))
+
+    assert ids(add_peers(found, vectors, vector_weight=0.5))[-1] == 4
 
 
 def test_opposites_and_chunks_without_a_vector_say_nothing() -> None:

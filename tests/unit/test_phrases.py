@@ -54,6 +54,7 @@ def test_what_nobody_would_type_is_in_no_phrase() -> None:
     assert pick(f"{picture} quinces ripen slowly beside cellar walls {picture}") == [
         "quinces ripen slowly beside cellar walls"
     ]
+    assert pick(f"See {picture} for pumps") == ["for pumps"]
     assert pick(picture) == []
 
 

@@ -57,6 +57,12 @@ def test_a_phrase_is_marked_whatever_stands_between_its_parts(written: str) -> N
     assert cut_snippet(text, ["SHP2", "SHP 2"]).endswith(f"They need **{written}** and 2 more, not SHP-23.")
 
 
+def test_a_phrase_weighs_no_more_than_a_word() -> None:
+    text = "Of SHP-2 first. " + "Nothing of it stands here. " * 20 + "Pancreas cancer and kras in cells."
+
+    assert "**Pancreas**" in cut_snippet(text, ["SHP", "2", "SHP2", "SHP 2", "cancer", "pancreas", "kras", "cells"])
+
+
 def test_without_a_match_the_beginning_is_shown_cut_at_a_word() -> None:
     assert cut_snippet("one two three four", ["zebra"], width=10) == "one two…"
 

@@ -111,8 +111,9 @@ def _test_base(
     else:
         show_self_test(outcome)
     figures = measure(outcome.attempts, By.PHRASE)
-    # Pictures without words have no phrase to miss; a base without documents has nothing to be proud of.
-    return figures.recall if figures.asked or not outcome.verdicts else 1.0
+    # Where there is no phrase to ask none is missed, unless that is because nothing can be read.
+    is_well = bool(outcome.verdicts) and not outcome.hard_to_find
+    return figures.recall if figures.asked else float(is_well)
 
 
 def _ask_questions(file: str, engine_url: str | None, *, as_json: bool) -> float:

@@ -1,8 +1,8 @@
 """Words by which a document should be found: a few in a row that hardly any other has, from several of its places."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice
 from math import log
 
 from kb.cli.evaluating.legibility import is_noise
@@ -42,16 +42,21 @@ def _pick_rarest(chunks: Sequence[str], frequencies: Frequencies, documents: int
     """The first of those that are as rare; nothing if no chunk has a term that anybody would type."""
     rarest, phrase = -1.0, ""
     for chunk in chunks:
-        terms = list(find_terms(chunk))
-        weights = [_weigh(term, frequencies, documents) for term in terms]
-        for start in range(max(1, len(terms) - TERMS_OF_PHRASE + 1) if terms else 0):
-            window = terms[start : start + TERMS_OF_PHRASE]
-            if any(len(term.text) > _LONGEST_TYPED_WORD for term in window):
-                continue
-            rarity = sum({term.text: weights[start + place] for place, term in enumerate(window)}.values())
-            if rarity > rarest:
-                rarest, phrase = rarity, type_plainly(chunk[window[0].start : window[-1].end])
+        for terms in _find_stretches(chunk):
+            weights = [_weigh(term, frequencies, documents) for term in terms]
+            for start in range(max(1, len(terms) - TERMS_OF_PHRASE + 1)):
+                window = terms[start : start + TERMS_OF_PHRASE]
+                rarity = sum({term.text: weights[start + place] for place, term in enumerate(window)}.values())
+                if rarity > rarest:
+                    rarest, phrase = rarity, type_plainly(chunk[window[0].start : window[-1].end])
     return phrase
+
+
+def _find_stretches(chunk: str) -> Iterator[list[Term]]:
+    """The terms of the chunk, parted by those that nobody types."""
+    for is_typed, terms in groupby(find_terms(chunk), key=lambda term: len(term.text) <= _LONGEST_TYPED_WORD):
+        if is_typed:
+            yield list(terms)
 
 
 def _weigh(term: Term, frequencies: Frequencies, documents: int) -> float:

@@ -5,8 +5,10 @@ import re
 _WORD = re.compile(r"[^\W_]+")
 _EXTENSION = re.compile(r"\.(?=.*[a-z])[a-z0-9]{2,5}$", re.IGNORECASE)
 _DIGITS_AROUND = "0123456789"
-# H2O, B2B, i18n: longer words with digits inside are hashes and serial numbers.
-_LONGEST_NAME_WITH_DIGITS = 5
+# H2O, B2B, i18n: longer words with digits inside are serial numbers.
+_LONGEST_NAME_WITH_DIGITS = 4
+# Hashes and UUIDs, whose parts can look like anything.
+_HASH = re.compile(r"\b(?=[a-f-]*\d)[0-9a-f]{8,}(?:-[0-9a-f]{4,})*\b")
 
 # What scanners, cameras, phones and office programs call their files; small, as `casefold` leaves them.
 _EMPTY_WORDS = frozenset(
@@ -27,7 +29,7 @@ _EMPTY_WORDS = frozenset(
 
 def says_nothing(title: str) -> bool:
     """Whether there is nothing in it but numbers, single letters and such words as `scan` and `untitled`."""
-    words = _WORD.findall(_EXTENSION.sub("", title.strip()).casefold())
+    words = _WORD.findall(_HASH.sub("", _EXTENSION.sub("", title.strip()).casefold()))
     return not any(map(_tells_something, words))
 
 

@@ -19,8 +19,8 @@ from kb.engine.model import ChunkId, DocumentId, Match, Vector
 # What the chunk before and the one after say about this one: talk runs on over the border of a chunk.
 NEIGHBOUR_WEIGHT = 0.25
 
-# What answers a question is seldom alone: what the most similar candidates score says something about this one. As
-# much as the vectors are worth, by which they are known to be similar.
+# What answers a question is seldom alone: what the most similar candidates score says something about this one. So much
+# of what the vectors are worth, by which they are known to be similar.
 PEER_WEIGHT = 0.6
 PEERS = 5
 # Beyond the first hundred nothing comes into the first ten any more.
@@ -100,9 +100,10 @@ def standardise(scores: Sequence[float], sample: Sequence[float]) -> npt.NDArray
 def add_peers(
     candidates: Sequence[Candidate], vectors: Mapping[ChunkId, Vector], *, vector_weight: float
 ) -> list[Candidate]:
-    """Add to the score of each that has a vector a share of what the most similar of the others score.
+    """Raise each that has a vector by a share of what the most similar of the others score.
 
-    Chunks of the same document are no peers: they are similar because one wrote them, not because two agree.
+    Chunks of the same document are no peers: they are similar because one wrote them, not because two agree. None is
+    lowered, so that those without vectors, or too far down to be given any, do not pass them.
     """
     known = [c for c in candidates if c.chunk_id in vectors]
     if len(known) < 2:
@@ -111,13 +112,13 @@ def add_peers(
     documents = np.array([c.document_id for c in known])
     scores = np.array([c.score for c in known])
     similarities = np.where(documents[:, None] == documents, 0.0, np.maximum(matrix @ matrix.T, 0.0))
-    peers = np.argsort(-similarities, axis=1, kind="stable")[:, :PEERS]
+    peers = np.argpartition(-similarities, min(PEERS, len(known) - 1), axis=1)[:, :PEERS]
     weights = np.take_along_axis(similarities, peers, axis=1) ** PEER_SHARPNESS
     sums = weights.sum(axis=1)
     opinions = np.where(sums > 0, (weights * scores[peers]).sum(axis=1) / np.where(sums > 0, sums, 1.0), 0.0)
-    share = PEER_WEIGHT * vector_weight
-    gains = {c.chunk_id: share * opinion for c, opinion in zip(known, opinions.tolist(), strict=True)}
-    return rank(replace(c, score=c.score + gains.get(c.chunk_id, 0.0)) for c in candidates)
+    raises = PEER_WEIGHT * vector_weight * (opinions - opinions.min())
+    gains = {c.chunk_id: gain for c, gain in zip(known, raises.tolist(), strict=True)}
+    return rank(replace(c, score=c.score + gains[c.chunk_id]) if c.chunk_id in gains else c for c in candidates)
 
 
 def add_neighbours(candidates: Sequence[Candidate], *, depth: float) -> list[Candidate]:

@@ -99,6 +99,8 @@ class SearchOutcome:
     total: int
     is_degraded: bool
     suggestion: str | None
+    best_possible_keyword_score: float
+    """What relevance measures keyword scores by; for those who fit its curves."""
 
 
 def search(store: Store, embedder: Embedder, request: SearchRequest) -> SearchOutcome:
@@ -106,7 +108,7 @@ def search(store: Store, embedder: Embedder, request: SearchRequest) -> SearchOu
     scope = replace(request.scope, required=query.required, excluded=query.excluded)
     vector, is_degraded = _embed(store, embedder, query, request.mode)
     fluency = _measure_fluency(embedder, query)
-    # Who asks for keywords alone wants just those.
+    # Who asks for keywords alone wants them with no other endings.
     any_endings = request.mode is Mode.HYBRID and fluency < KNOWN_LANGUAGE and not query.is_english
     for limit in (CANDIDATES, *WIDER):
         keyword = NO_WORDS
@@ -125,7 +127,8 @@ def search(store: Store, embedder: Embedder, request: SearchRequest) -> SearchOu
         candidates = [c for c in candidates if estimate_relevance(c, keyword.best_possible) >= request.min_relevance]
     page = candidates[request.offset : request.offset + request.top]
     hits = _load_hits(store, page, query, keyword.best_possible)
-    return SearchOutcome(hits, len(candidates), is_degraded, _suggest(store, request.query, query))
+    suggestion = _suggest(store, request.query, query)
+    return SearchOutcome(hits, len(candidates), is_degraded, suggestion, keyword.best_possible)
 
 
 def _load_hits(store: Store, page: Sequence[Candidate], query: ParsedQuery, best_possible: float) -> list[Hit]:

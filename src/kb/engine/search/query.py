@@ -41,11 +41,15 @@ STOP_WORDS = frozenset(
 )
 """English words that say nothing of what is sought. The index has them, so that a phrase can hold them."""
 
-# A question is English if so many of its words are stop words, and one of them no word of another language as well. So
-# were 9 in 10 of 3,490 English questions, and 5 of 1,789 in other languages.
+# English is known by so many stop words, if one of them is in no other language, and otherwise by so many: Dutch has
+# `is` and `of`, German `was` and `am`. Of 3,490 English questions 88 in 100 were known, of 1,789 others 6 taken for it.
 LEAST_SHARE_OF_STOP_WORDS = 0.2
+LEAST_SHARE_OF_LOOKALIKES = 0.4
 LOOKALIKES = frozenset(
-    "a all am an as be do he her his i in it its me may no on once or so than to us was".split()  # noqa: SIM905 - as above
+    """
+    a all also am an are as at be but by can do for he her his i in is it its just may me more most my no not of on
+    once or over own per so than to under us was we will
+    """.split()  # noqa: SIM905 - as above
 )
 
 
@@ -87,7 +91,7 @@ def parse_query(text: str) -> ParsedQuery:
     telling = [word for word in words if fold(word) not in STOP_WORDS]
     return ParsedQuery(
         words=_first_terms(telling or words),
-        spellings=tuple(spellings_of(normal)[:MAX_TERMS]),
+        spellings=tuple(filter(_tells_something, spellings_of(normal)))[:MAX_TERMS],
         is_english=_is_english(words),
         required=_unique(required),
         excluded=_unique(excluded),
@@ -103,9 +107,16 @@ def _normalise(text: str) -> str:
     return _CONTRACTION.sub("", unicodedata.normalize("NFKC", text))
 
 
+def _tells_something(spelling: str) -> bool:
+    """Not so `and or`, which is another spelling of and/or."""
+    return not STOP_WORDS.issuperset(fold(spelling).split())
+
+
 def _is_english(words: list[str]) -> bool:
     stop_words = [word for word in map(fold, words) if word in STOP_WORDS]
-    return len(stop_words) >= LEAST_SHARE_OF_STOP_WORDS * len(words) and not LOOKALIKES.issuperset(stop_words)
+    if not LOOKALIKES.issuperset(stop_words):
+        return len(stop_words) >= LEAST_SHARE_OF_STOP_WORDS * len(words)
+    return len(set(stop_words)) > 1 and len(stop_words) >= LEAST_SHARE_OF_LOOKALIKES * len(words)
 
 
 def _first_terms(words: list[str]) -> tuple[str, ...]:

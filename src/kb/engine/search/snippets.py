@@ -26,9 +26,10 @@ _EMPHASIS = re.compile(r"\*{2,}|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)")
 
 @dataclass(frozen=True)
 class _Sought:
-    """A query made ready for comparing: spaced words by their first letters, phrases and unspaced runs as a regex."""
+    """A query made ready for comparing: spaced words by their first letters, the rest as regexes."""
 
     by_key: dict[str, tuple[str, ...]]
+    phrases: tuple[re.Pattern[str], ...]
     runs: re.Pattern[str] | None
 
 
@@ -68,15 +69,15 @@ def _prepare(words: tuple[str, ...]) -> _Sought:
                 folded = fold(run)
                 by_key.setdefault(folded[:_KEY], []).append(folded)
     # The longest first: a regex takes the first alternative that fits, and the whole run is worth most.
-    parts = sorted({part for run in runs for part in (run, *pair_up(run))}, key=lambda part: (-len(part), part))
-    patterns = [_phrase_pattern(word) for word in words if " " in word] + list(map(re.escape, parts))
-    regex = re.compile("|".join(patterns)) if patterns else None
-    return _Sought({key: tuple(dict.fromkeys(found)) for key, found in by_key.items()}, regex)
+    patterns = sorted({part for run in runs for part in (run, *pair_up(run))}, key=lambda part: (-len(part), part))
+    regex = re.compile("|".join(map(re.escape, patterns))) if patterns else None
+    phrases = tuple(_compile_phrase(word) for word in words if " " in word)
+    return _Sought({key: tuple(dict.fromkeys(found)) for key, found in by_key.items()}, phrases, regex)
 
 
-def _phrase_pattern(phrase: str) -> str:
+def _compile_phrase(phrase: str) -> re.Pattern[str]:
     parts = r"[\W_]+".join(map(re.escape, phrase.split()))
-    return rf"(?i:(?<!\w){parts}(?!\w))"
+    return re.compile(rf"(?<!\w){parts}(?!\w)", re.IGNORECASE)
 
 
 def _find_hits(line: str, sought: _Sought) -> list[_Hit]:
@@ -89,8 +90,9 @@ def _find_hits(line: str, sought: _Sought) -> list[_Hit]:
                 break
     if sought.runs:
         hits += [_Hit(m.start(), m.end(), m[0], m.end() - m.start()) for m in sought.runs.finditer(line)]
-        hits.sort(key=lambda hit: hit.start)
-    return hits
+    for phrase in sought.phrases:
+        hits += [_Hit(m.start(), m.end(), phrase.pattern, 1) for m in phrase.finditer(line)]
+    return sorted(hits, key=lambda hit: hit.start) if sought.runs or sought.phrases else hits
 
 
 @lru_cache(maxsize=4096)

@@ -27,7 +27,7 @@ PER_KEYWORD_DEVIATION = 0.02
 USUAL_KEYWORD_PEAK = 7.0
 LESS_IN_THE_DEPTH = 0.15
 
-# What has more chunks than this is a long document.
+# Only a long document has more; behind them a chunk stands deep in it.
 EARLY_CHUNKS = 4
 
 # An English model has some four characters of English to a token, two or three of a language that shares its
