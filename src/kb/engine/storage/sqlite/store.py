@@ -7,7 +7,7 @@ The work is done by the parts it is composed of, one a subject, which share one 
 - `jobs`: the queue; `claims`: what workers do with it; `reindexing`: work that goes through all documents
 - `journal`: what happened, for the audit log and for those who watch
 - `portable`: whole documents on their way from base to base
-- `matching`: finding chunks by word and by vector; `spelling`: words that were meant
+- `keywords`: finding chunks by word; `matching`: by vector; `spelling`: words that were meant
 - `integrity`: checking that all of it is still what was written
 
 Each public method is one transaction. The invariants that the parts keep together:
@@ -33,7 +33,8 @@ from kb.engine.storage.sqlite.documents import RECENCY, DocumentRows
 from kb.engine.storage.sqlite.integrity import IntegrityRows
 from kb.engine.storage.sqlite.jobs import JobRows
 from kb.engine.storage.sqlite.journal import JournalRows
-from kb.engine.storage.sqlite.matching import MatchingRows, register_query_description
+from kb.engine.storage.sqlite.keywords import KeywordRows, register_query_description
+from kb.engine.storage.sqlite.matching import MatchingRows
 from kb.engine.storage.sqlite.migrations import create_schema, refuse_old_base
 from kb.engine.storage.sqlite.portable import PortableRows
 from kb.engine.storage.sqlite.reindexing import ReindexingRows
@@ -54,6 +55,7 @@ class SqliteStore(
     ReindexingRows,
     PortableRows,
     JournalRows,
+    KeywordRows,
     MatchingRows,
     SpellingRows,
     IntegrityRows,
