@@ -137,11 +137,13 @@ def add_note(store: Store, text: str, *, tags: Sequence[str] = (), now: datetime
 
 def found_by_text(store: Store, *words: str, scope: Scope = EVERYWHERE, limit: int = 100) -> list[DocumentId]:
     """The documents of the matches, best first."""
-    return [match.document_id for match in store.find_by_text(words, scope, limit=limit).matches]
+    found: list[DocumentId] = store.find_by_text(words, scope, limit=limit).matches.document_ids.tolist()
+    return found
 
 
 def found_by_vector(store: Store, near: str, *, scope: Scope = EVERYWHERE, limit: int = 100) -> list[DocumentId]:
-    return [match.document_id for match in store.find_by_vector(vector_of(near), scope, limit=limit).matches]
+    found: list[DocumentId] = store.find_by_vector(vector_of(near), scope, limit=limit).matches.document_ids.tolist()
+    return found
 
 
 def work_once(pipeline: Pipeline) -> bool:

@@ -73,8 +73,8 @@ def test_equal_keyword_scores_are_ordered_by_id(store: Store) -> None:
 
     matches = store.find_by_text(["walrus"], Scope(), limit=3).matches
 
-    assert [match.document_id for match in matches] == [document.id for document in documents[:3]]
-    assert len({match.score for match in matches}) == 1
+    assert matches.document_ids.tolist() == [document.id for document in documents[:3]]
+    assert len(set(matches.scores)) == 1
 
 
 def test_chunks_are_found_by_nearness_best_first(store: Store) -> None:
@@ -84,8 +84,8 @@ def test_chunks_are_found_by_nearness_best_first(store: Store) -> None:
 
     matches = store.find_by_vector(vector_of("otter"), Scope(), limit=10).matches
 
-    assert [match.document_id for match in matches] == [documents[text].id for text in expected]
-    assert matches[0].score == pytest.approx(1.0, abs=1e-5)
+    assert matches.document_ids.tolist() == [documents[text].id for text in expected]
+    assert matches.scores[0] == pytest.approx(1.0, abs=1e-5)
     assert found_by_vector(store, "otter", limit=2) == [documents[text].id for text in expected[:2]]
 
 
@@ -102,8 +102,9 @@ def test_matches_tell_their_place_in_the_document(store: Store) -> None:
     by_text = store.find_by_text(["otter"], Scope(), limit=10).matches
     by_vector = store.find_by_vector(vector_of("otter"), Scope(), limit=1).matches
 
-    assert [(m.chunk_id, m.document_id, m.ordinal) for m in by_text] == [(chunk.id, document.id, 1)]
-    assert [(m.chunk_id, m.document_id, m.ordinal) for m in by_vector] == [(chunk.id, document.id, 1)]
+    for found in (by_text, by_vector):
+        (place,) = zip(found.chunk_ids, found.document_ids, found.ordinals, strict=True)
+        assert place == (chunk.id, document.id, 1)
 
 
 def test_the_vectors_of_chosen_chunks_are_loaded(store: Store) -> None:
@@ -111,18 +112,16 @@ def test_the_vectors_of_chosen_chunks_are_loaded(store: Store) -> None:
     first, second, _ = store.read_document(document.id).chunks
     absent = ChunkId(second.id + 2)
 
-    vectors = store.load_vectors([second.id, absent, first.id])
+    vectors = store.load_vectors(np.array([second.id, absent, first.id]))
 
-    assert {chunk_id: vector.tolist() for chunk_id, vector in vectors.items()} == {
-        first.id: pytest.approx(vector_of("walrus").tolist(), abs=1e-5),
-        second.id: pytest.approx(vector_of("otter").tolist(), abs=1e-5),
-    }
+    assert vectors.chunk_ids.tolist() == [second.id, first.id]
+    assert vectors.matrix == pytest.approx(np.stack([vector_of("otter"), vector_of("walrus")]), abs=1e-5)
 
 
 def test_in_an_empty_base_nothing_is_found(store: Store) -> None:
     assert found_by_text(store, "walrus") == []
     assert found_by_vector(store, "walrus") == []
-    assert store.load_vectors([ChunkId(1)]) == {}
+    assert len(store.load_vectors(np.array([1])).chunk_ids) == 0
     assert store.load_chunks([ChunkId(1)]) == []
     assert store.suggest_word("walrus") is None
 
@@ -282,9 +281,8 @@ def test_s5_what_was_deleted_or_replaced_is_found_no_more(store: Store, other_st
     changing(store if who == "the same" else other_store, document, how)
 
     assert found_by_text(store, "walrus") == []
-    assert not {match.chunk_id for match in store.find_by_vector(vector_of("walrus"), Scope(), limit=10).matches} & {
-        *chunk_ids
-    }
+    found = store.find_by_vector(vector_of("walrus"), Scope(), limit=10).matches
+    assert not {*found.chunk_ids.tolist()} & {*chunk_ids}
     assert store.load_chunks(chunk_ids) == []
     left = [] if how in ("delete", "clear") else [document.id]
     assert found_by_vector(store, "otter") == found_by_text(store, "otter") == left
@@ -309,8 +307,8 @@ def test_many_changes_leave_just_what_is_there(store: Store) -> None:
         commit(store, note(f"big {round_number}", source_path="/big.md"), big)
         found = store.find_by_vector(vector_of(f"chunk {round_number} 699"), Scope(), limit=5_000).matches
         assert len(found) == 700
-        assert found[0].ordinal == 699
-        assert found[0].score == pytest.approx(1.0, abs=1e-5)
+        assert found.ordinals[0] == 699
+        assert found.scores[0] == pytest.approx(1.0, abs=1e-5)
 
 
 def test_e28_vectors_of_another_model_take_no_part(backend: Backend, store: Store) -> None:
@@ -323,7 +321,7 @@ def test_e28_vectors_of_another_model_take_no_part(backend: Backend, store: Stor
         assert (statistics.vectors, statistics.stale_vectors) == (0, 1)
         assert found_by_vector(other_model, "walrus") == []
         assert found_by_text(other_model, "walrus") == [document.id]
-        assert other_model.load_vectors([chunk.id]) == {}
+        assert len(other_model.load_vectors(np.array([chunk.id])).chunk_ids) == 0
     finally:
         other_model.close()
 
@@ -333,9 +331,9 @@ def test_vectors_come_back_as_they_were_given(store: Store) -> None:
     exact[3] = 1.0
     add(store, note("n"), IndexedText([IndexedChunk(Passage("walrus"), exact)], MODEL))
 
-    (match,) = store.find_by_vector(exact, Scope(), limit=1).matches
+    found = store.find_by_vector(exact, Scope(), limit=1)
 
-    assert match.score == 1.0
+    assert found.matches.scores.tolist() == [1.0]
 
 
 @pytest.mark.parametrize(
@@ -365,7 +363,7 @@ def test_the_best_possible_keyword_score_is_above_what_is_reached(store: Store) 
 
     found = store.find_by_text(["walrus", "otter"], Scope(), limit=10)
 
-    assert 0 < found.matches[0].score <= found.best_possible
+    assert 0 < found.matches.scores[0] <= found.best_possible
 
 
 def test_leaving_words_out_does_not_change_what_the_rest_could_score(store: Store) -> None:

@@ -7,7 +7,19 @@ from pathlib import Path
 import apsw
 import pytest
 from tests.contract.backends import SqliteBackend
-from tests.contract.samples import LATER, LEASE, NOW, add, add_note, digest, file, index, note, revision, vector_of
+from tests.contract.samples import (
+    LATER,
+    LEASE,
+    NOW,
+    add,
+    add_note,
+    digest,
+    file,
+    found_by_vector,
+    index,
+    note,
+    revision,
+)
 
 from kb.engine.errors import Damaged
 from kb.engine.model import EVERYWHERE, DocumentChange, DocumentQuery, JobStatus, Lane, NoteSubmission
@@ -122,7 +134,7 @@ def test_the_index_stays_whole_when_a_long_document_goes_without_secure_delete(s
     connection.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('integrity-check', 1)")
     assert connection.execute("SELECT v FROM chunks_fts_config WHERE k = 'secure-delete'").get == 1
     connection.close()
-    assert store.find_by_text(["otter"], EVERYWHERE, limit=10).matches == []
+    assert len(store.find_by_text(["otter"], EVERYWHERE, limit=10).matches) == 0
     assert len(store.find_by_text(["walrus"], EVERYWHERE, limit=10).matches) == 1
 
 
@@ -178,9 +190,7 @@ def test_a_damaged_count_of_chunks_does_not_break_search(store: Store, folder: P
     connection.execute("UPDATE documents SET chunk_count = chunk_count + (1 << 38) WHERE id = ?", (document.id,))
     connection.close()
 
-    assert [
-        match.document_id for match in store.find_by_vector(vector_of("the walrus"), EVERYWHERE, limit=9).matches
-    ] == [1]
+    assert found_by_vector(store, "the walrus", limit=9) == [1]
 
 
 def test_an_error_between_two_rows_keeps_neither_readers_nor_the_writer_at_an_old_moment(

@@ -235,13 +235,13 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def just_what_is_there_is_found_by_word(self) -> None:
         for word in WORDS:
-            found = {match.document_id for match in self.observer.find_by_text([word], EVERYWHERE, limit=1000).matches}
-            assert found == {i for i, expected in self.documents.items() if expected.has(word)}
+            found = self.observer.find_by_text([word], EVERYWHERE, limit=1000).matches
+            assert {*found.document_ids.tolist()} == {i for i, expected in self.documents.items() if expected.has(word)}
 
     @invariant()
     def just_what_is_there_is_found_by_vector(self) -> None:
         found = self.observer.find_by_vector(vector_of("otter"), EVERYWHERE, limit=1000).matches
-        loaded = self.observer.load_chunks([match.chunk_id for match in found])
+        loaded = self.observer.load_chunks(found.chunk_ids.tolist())
 
         expected = [(i, n, text) for i, d in self.documents.items() for n, text in enumerate(d.chunks)]
         assert sorted((f.document.id, f.chunk.ordinal, f.chunk.text) for f in loaded) == sorted(expected)

@@ -1,18 +1,21 @@
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.engine.model import ChunkId, DocumentId
-from kb.engine.search.fusion import Candidate
+from kb.engine.search.fusion import Candidates
 from kb.engine.search.relevance import estimate_relevance
 
 BEST_POSSIBLE = 10.0
 
 
 def relevance(keyword_score: float | None, cosine: float | None, best_possible: float = BEST_POSSIBLE) -> float:
-    return estimate_relevance(Candidate(ChunkId(1), DocumentId(1), 0, keyword_score, cosine, 0.0), best_possible)
+    one = np.ones(1, np.int64)
+    told = [np.array([np.nan if score is None else score]) for score in (keyword_score, cosine, 0.0)]
+    (estimate,) = estimate_relevance(Candidates(one, one, one, *told), best_possible).tolist()
+    return float(estimate)
 
 
 anything = st.none() | st.floats(allow_nan=True, allow_infinity=True)

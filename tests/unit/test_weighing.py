@@ -1,5 +1,6 @@
 from itertools import accumulate
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,6 +69,6 @@ def test_nothing_stands_out_from_nothing_and_from_its_equals(background: Backgro
 
 
 def test_depth_is_the_share_of_chunks_from_within_long_documents() -> None:
-    assert measure_depth([0, 1, 2, EARLY_CHUNKS - 1]) == 0
-    assert measure_depth([0, EARLY_CHUNKS, 300, 7_000]) == 0.75
-    assert measure_depth([]) == 0
+    assert measure_depth(np.array([0, 1, 2, EARLY_CHUNKS - 1])) == 0
+    assert measure_depth(np.array([0, EARLY_CHUNKS, 300, 7_000])) == 0.75
+    assert measure_depth(np.array([], np.int64)) == 0

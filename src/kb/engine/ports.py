@@ -24,6 +24,7 @@ from kb.engine.model import (
     EmbeddingModel,
     Event,
     FoundChunk,
+    Ids,
     IndexedText,
     IndexSource,
     Job,
@@ -31,6 +32,7 @@ from kb.engine.model import (
     JobStatus,
     KeywordMatches,
     Lane,
+    LoadedVectors,
     NewDocument,
     NoteContent,
     NoteRevision,
@@ -280,8 +282,8 @@ class Store(Protocol):
 
     def find_by_vector(self, vector: Vector, scope: Scope, *, limit: int) -> VectorMatches: ...
 
-    def load_vectors(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, Vector]:
-        """The vectors of those that have one."""
+    def load_vectors(self, chunk_ids: Ids) -> LoadedVectors:
+        """Those that have a vector, in the order asked for."""
         ...
 
     def load_chunks(self, chunk_ids: Sequence[ChunkId]) -> list[FoundChunk]:

@@ -67,16 +67,21 @@ from kb.engine.model.naming import (
 )
 from kb.engine.model.searching import (
     EVERYWHERE,
+    NO_MATCHES,
     Background,
     FoundChunk,
+    Ids,
     KeywordMatches,
-    Match,
+    LoadedVectors,
+    Matches,
     Scope,
+    Scores,
     VectorMatches,
 )
 
 __all__ = [
     "EVERYWHERE",
+    "NO_MATCHES",
     "OCR_FORCED",
     "TOLD_OF_READING",
     "Action",
@@ -106,6 +111,7 @@ __all__ = [
     "EventKind",
     "FileSubmission",
     "FoundChunk",
+    "Ids",
     "IndexSource",
     "IndexedChunk",
     "IndexedText",
@@ -115,7 +121,8 @@ __all__ = [
     "JobStatus",
     "KeywordMatches",
     "Lane",
-    "Match",
+    "LoadedVectors",
+    "Matches",
     "Metadata",
     "NewDocument",
     "NoteContent",
@@ -128,6 +135,7 @@ __all__ = [
     "Ref",
     "ReindexSubmission",
     "Scope",
+    "Scores",
     "Scrub",
     "Statistics",
     "Submission",

@@ -1,10 +1,18 @@
 """What a search may find, and what it finds."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from kb.engine.model.documents import Chunk, Document
-from kb.engine.model.naming import ChunkId, DocumentId, Metadata
+from kb.engine.model.naming import Metadata, Vectors
+
+Ids: TypeAlias = npt.NDArray[np.int64]
+Scores: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -30,19 +38,39 @@ class Scope:
 EVERYWHERE = Scope()
 
 
-@dataclass(frozen=True)
-class Match:
-    """A chunk found by one method, with that method's score."""
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """Chunks found by one method, with its scores: best first, equal ones by chunk.
 
-    chunk_id: ChunkId
-    document_id: DocumentId
-    ordinal: int
-    score: float
+    A chunk is a place in each of the arrays. There are hundreds in every search, of which a page is wanted.
+    """
+
+    chunk_ids: Ids
+    document_ids: Ids
+    ordinals: Ids
+    scores: Scores
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[tuple[Any, ...]]) -> Self:
+        """Of rows with the id of a chunk, that of its document, its ordinal and its score."""
+        chunk_ids, document_ids, ordinals, scores = tuple(zip(*rows, strict=True)) or ((), (), (), ())
+        return cls(
+            np.array(chunk_ids, np.int64),
+            np.array(document_ids, np.int64),
+            np.array(ordinals, np.int64),
+            np.array(scores, np.float64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.chunk_ids)
+
+
+NO_MATCHES = Matches.of_rows([])
 
 
 @dataclass(frozen=True)
 class KeywordMatches:
-    matches: list[Match]
+    matches: Matches
     best_possible: float
     """The score a chunk would get that is about nothing but the query's words: makes scores comparable."""
 
@@ -58,8 +86,16 @@ class Background:
 
 @dataclass(frozen=True)
 class VectorMatches:
-    matches: list[Match]
+    matches: Matches
     background: Background
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedVectors:
+    """Chunks, and in the same places the vectors they have."""
+
+    chunk_ids: Ids
+    matrix: Vectors
 
 
 @dataclass(frozen=True)

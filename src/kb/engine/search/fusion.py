@@ -7,14 +7,14 @@ fusion), but they throw away how much better the first is than the second. How m
 neighbours in a long one. `docs/design/search.md` has the figures, and what was dropped.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from kb.engine.model import ChunkId, DocumentId, Match, Vector
+from kb.engine.model import Ids, LoadedVectors, Matches, Scores
 
 # What the chunk before and the one after say about this one: talk runs on over the border of a chunk.
 NEIGHBOUR_WEIGHT = 0.25
@@ -32,121 +32,151 @@ PEER_SHARPNESS = 4
 LEAST_DEVIATION = 1e-12
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A chunk that some method found, with what each method thinks of it."""
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Chunks that some method found, with what each method thinks of them: not a number where it does not know.
 
-    chunk_id: ChunkId
-    document_id: DocumentId
-    ordinal: int
-    keyword_score: float | None
-    cosine: float | None
-    score: float
+    A chunk is a place in each of the arrays.
+    """
 
-    @classmethod
-    def by_keyword(cls, match: Match) -> Self:
-        return cls(match.chunk_id, match.document_id, match.ordinal, match.score, None, match.score)
+    chunk_ids: Ids
+    document_ids: Ids
+    ordinals: Ids
+    keyword_scores: Scores
+    cosines: Scores
+    scores: Scores
 
-    @classmethod
-    def by_vector(cls, match: Match) -> Self:
-        return cls(match.chunk_id, match.document_id, match.ordinal, None, match.score, match.score)
+    def __len__(self) -> int:
+        return len(self.chunk_ids)
+
+    def take(self, places: slice | npt.NDArray[Any]) -> Self:
+        """Those in the places, given by number or by a mask."""
+        return replace(
+            self,
+            chunk_ids=self.chunk_ids[places],
+            document_ids=self.document_ids[places],
+            ordinals=self.ordinals[places],
+            keyword_scores=self.keyword_scores[places],
+            cosines=self.cosines[places],
+            scores=self.scores[places],
+        )
 
 
 class Fused(NamedTuple):
-    candidates: list[Candidate]
+    candidates: Candidates
     """Best first."""
     vector_weight: float
 
 
-def fuse(
-    keyword: Sequence[Match],
-    vector: Sequence[Match],
-    cosines: Mapping[ChunkId, float],
-    *,
-    weigh: Callable[[float], float],
-    limit: int,
-) -> Fused:
-    """All chunks of both lists.
+def join(keyword: Matches, vector: Matches) -> Candidates:
+    """The chunks of both lists, each once. Where one list is empty, the scores are the other's; else there are none."""
+    if not len(vector):
+        unknown = np.full(len(keyword), np.nan)
+        return Candidates(
+            keyword.chunk_ids, keyword.document_ids, keyword.ordinals, keyword.scores, unknown, keyword.scores
+        )
+    if not len(keyword):
+        unknown = np.full(len(vector), np.nan)
+        return Candidates(vector.chunk_ids, vector.document_ids, vector.ordinals, unknown, vector.scores, vector.scores)
+    places = locate(keyword.chunk_ids, among=vector.chunk_ids)
+    is_new = places < 0
+    places[is_new] = np.arange(len(vector), len(vector) + np.count_nonzero(is_new))
+    chunk_ids = np.concatenate((vector.chunk_ids, keyword.chunk_ids[is_new]))
+    keyword_scores, cosines, scores = np.full((3, len(chunk_ids)), np.nan)
+    keyword_scores[places] = keyword.scores
+    cosines[: len(vector)] = vector.scores
+    return Candidates(
+        chunk_ids,
+        np.concatenate((vector.document_ids, keyword.document_ids[is_new])),
+        np.concatenate((vector.ordinals, keyword.ordinals[is_new])),
+        keyword_scores,
+        cosines,
+        scores,
+    )
 
-    `cosines` tells the similarity of those only keywords found; a list that is `limit` long was cut off. `weigh` is
+
+def locate(ids: Ids, *, among: Ids) -> Ids:
+    """The place of each, or -1."""
+    order = np.argsort(among)
+    ranks = np.searchsorted(among, ids, sorter=order)
+    places = order[np.minimum(ranks, len(among) - 1)]
+    return np.where(among[places] == ids, places, -1)
+
+
+def fuse(
+    found: Candidates, near: Scores, *, weigh: Callable[[float], float], lowest_keyword_score: float = 0.0
+) -> Fused:
+    """Rank what was found by words and by vectors, `near` being the scores of the latter.
+
+    A chunk without a keyword score is given the lowest, one without a vector stands with the least similar. `weigh` is
     asked for the share of the vectors and told by how many deviations the best keyword score stands out.
     """
-    keyword_scores = {match.chunk_id: match.score for match in keyword}
-    similarities = {**cosines, **{match.chunk_id: match.score for match in vector}}
-    found = {match.chunk_id: match for match in (*vector, *keyword)}
-    # A chunk missing from a whole list has none of the words; one missing from a list that was cut off may
-    # have nearly the score of its last. A chunk without a vector stands with the least similar.
-    lowest_keyword = min(keyword_scores.values(), default=0.0) if len(keyword) >= limit else 0.0
-    lowest_cosine = min(similarities.values(), default=0.0)
-    by_keyword = [keyword_scores.get(chunk_id, lowest_keyword) for chunk_id in found]
-    by_vector = [similarities.get(chunk_id, lowest_cosine) for chunk_id in found]
+    by_keyword = np.where(np.isnan(found.keyword_scores), lowest_keyword_score, found.keyword_scores)
+    by_vector = np.where(np.isnan(found.cosines), np.fmin.reduce(found.cosines), found.cosines)
     keyword_part = standardise(by_keyword, by_keyword)
-    vector_part = standardise(by_vector, [match.score for match in vector])
+    vector_part = standardise(by_vector, near)
     vector_weight = weigh(float(keyword_part.max(initial=0.0)))
     scores = (1 - vector_weight) * keyword_part + vector_weight * vector_part
-    candidates = rank(
-        Candidate(m.chunk_id, m.document_id, m.ordinal, keyword_scores.get(i), similarities.get(i), score)
-        for (i, m), score in zip(found.items(), scores.tolist(), strict=True)
-    )
-    return Fused(candidates, vector_weight)
+    return Fused(rank(replace(found, scores=scores)), vector_weight)
 
 
-def standardise(scores: Sequence[float], sample: Sequence[float]) -> npt.NDArray[np.float64]:
+def standardise(scores: Scores, sample: Scores) -> Scores:
     """How many deviations of the sample each score lies above its mean; where all are equal, none stands out."""
-    deviation = np.std(sample) if sample else 0.0
-    return (np.array(scores) - np.mean(sample)) / deviation if deviation > LEAST_DEVIATION else np.zeros(len(scores))
+    deviation = float(np.std(sample))
+    return (scores - np.mean(sample)) / deviation if deviation > LEAST_DEVIATION else np.zeros(len(scores))
 
 
-def add_peers(
-    candidates: Sequence[Candidate], vectors: Mapping[ChunkId, Vector], *, vector_weight: float
-) -> list[Candidate]:
+def add_peers(candidates: Candidates, vectors: LoadedVectors, *, vector_weight: float) -> Candidates:
     """Raise each that has a vector by a share of what the most similar of the others score.
 
     Chunks of the same document are no peers: they are similar because one wrote them, not because two agree. None is
     lowered, so that those without vectors, or too far down to be given any, do not pass them.
     """
-    known = [c for c in candidates if c.chunk_id in vectors]
-    if len(known) < 2:
-        return list(candidates)
-    matrix = np.stack([vectors[c.chunk_id] for c in known])
-    documents = np.array([c.document_id for c in known])
-    scores = np.array([c.score for c in known])
+    count = len(vectors.chunk_ids)
+    if count < 2:
+        return candidates
+    known = locate(vectors.chunk_ids, among=candidates.chunk_ids)
+    documents = candidates.document_ids[known]
+    matrix = vectors.matrix
     similarities = np.where(documents[:, None] == documents, 0.0, np.maximum(matrix @ matrix.T, 0.0))
-    peers = np.argpartition(-similarities, min(PEERS, len(known) - 1), axis=1)[:, :PEERS]
+    peers = np.argpartition(-similarities, min(PEERS, count - 1), axis=1)[:, :PEERS]
     weights = np.take_along_axis(similarities, peers, axis=1) ** PEER_SHARPNESS
     sums = weights.sum(axis=1)
-    opinions = np.where(sums > 0, (weights * scores[peers]).sum(axis=1) / np.where(sums > 0, sums, 1.0), 0.0)
-    raises = PEER_WEIGHT * vector_weight * (opinions - opinions.min())
-    gains = {c.chunk_id: gain for c, gain in zip(known, raises.tolist(), strict=True)}
-    return rank(replace(c, score=c.score + gains[c.chunk_id]) if c.chunk_id in gains else c for c in candidates)
+    told = (weights * candidates.scores[known][peers]).sum(axis=1)
+    opinions = np.where(sums > 0, told / np.where(sums > 0, sums, 1.0), 0.0)
+    scores = candidates.scores.copy()
+    scores[known] += PEER_WEIGHT * vector_weight * (opinions - opinions.min())
+    return rank(replace(candidates, scores=scores))
 
 
-def add_neighbours(candidates: Sequence[Candidate], *, depth: float) -> list[Candidate]:
+def add_neighbours(candidates: Candidates, *, depth: float) -> Candidates:
     """Raise each chunk by a share of how far its neighbours in the document stand above the mean.
 
     A neighbour below the mean, or not found at all, neither helps nor harms. Only in long documents does it help to
     ask them: `depth` tells how many of the candidates are from such.
     """
-    mean = sum(c.score for c in candidates) / len(candidates) if candidates else 0.0
-    gains: dict[tuple[DocumentId, int], float] = {}
-    for c in candidates:
-        if c.score > mean:
-            for neighbour in ((c.document_id, c.ordinal - 1), (c.document_id, c.ordinal + 1)):
-                gains[neighbour] = gains.get(neighbour, 0.0) + depth * NEIGHBOUR_WEIGHT * (c.score - mean)
-    return rank(
-        replace(c, score=c.score + gains[c.document_id, c.ordinal]) if (c.document_id, c.ordinal) in gains else c
-        for c in candidates
-    )
+    if not len(candidates) or depth == 0:
+        return candidates
+    mean = sum(candidates.scores.tolist()) / len(candidates)
+    help_given = depth * NEIGHBOUR_WEIGHT * np.maximum(candidates.scores - mean, 0.0)
+    # Numbered so that just the neighbours in a document have numbers that follow one another.
+    _, documents = np.unique(candidates.document_ids, return_inverse=True)
+    numbers = documents * (candidates.ordinals.max() + 2) + candidates.ordinals
+    places, place_of = np.unique(numbers, return_inverse=True)
+    helps = np.bincount(place_of, weights=help_given)
+    follows = np.diff(places) == 1
+    gains = np.zeros(len(places))
+    gains[1:] += np.where(follows, helps[:-1], 0.0)
+    gains[:-1] += np.where(follows, helps[1:], 0.0)
+    return rank(replace(candidates, scores=candidates.scores + gains[place_of]))
 
 
-def rank(candidates: Iterable[Candidate]) -> list[Candidate]:
+def rank(candidates: Candidates) -> Candidates:
     """Best first; equal ones by chunk, so that the order is the same each time."""
-    return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.chunk_id))
+    return candidates.take(np.lexsort((candidates.chunk_ids, -candidates.scores)))
 
 
-def best_of_each_document(candidates: Iterable[Candidate]) -> list[Candidate]:
+def best_of_each_document(candidates: Candidates) -> Candidates:
     """The best chunk of each document, in the given order."""
-    best: dict[DocumentId, Candidate] = {}
-    for candidate in candidates:
-        best.setdefault(candidate.document_id, candidate)
-    return list(best.values())
+    _, first = np.unique(candidates.document_ids, return_index=True)
+    return candidates.take(np.sort(first))

@@ -14,21 +14,23 @@ What was tried and dropped (rank fusion, dense feedback, phrase and prefix boost
 """
 
 import logging
+import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 
+import numpy as np
+
 from kb.engine.errors import Unavailable
 from kb.engine.model import (
     EVERYWHERE,
+    NO_MATCHES,
     Background,
     Chunk,
     ChunkId,
     Document,
     KeywordMatches,
-    Match,
     Scope,
     Vector,
     VectorMatches,
@@ -36,11 +38,13 @@ from kb.engine.model import (
 from kb.engine.ports import Embedder, Store
 from kb.engine.search.fusion import (
     CANDIDATES_WITH_PEERS,
-    Candidate,
+    Candidates,
     add_neighbours,
     add_peers,
     best_of_each_document,
     fuse,
+    join,
+    locate,
 )
 from kb.engine.search.query import ParsedQuery, parse_query
 from kb.engine.search.relevance import estimate_relevance
@@ -56,8 +60,8 @@ CANDIDATES = 200
 WIDER = (1_000, 5_000, 25_000)
 # A question of many words is no place to look for one misspelt word.
 MAX_WORDS_TO_SPELL = 8
-NO_WORDS = KeywordMatches([], best_possible=0.0)
-NOTHING_NEAR = VectorMatches([], Background(mean=0.0, deviation=0.0, count=0))
+NO_WORDS = KeywordMatches(NO_MATCHES, best_possible=0.0)
+NOTHING_NEAR = VectorMatches(NO_MATCHES, Background(mean=0.0, deviation=0.0, count=0))
 
 
 class Mode(StrEnum):
@@ -124,27 +128,37 @@ def search(store: Store, embedder: Embedder, request: SearchRequest) -> SearchOu
         if is_all or request.group_by is Grouping.CHUNK or len(candidates) >= request.offset + request.top:
             break
     if request.min_relevance > 0:
-        candidates = [c for c in candidates if estimate_relevance(c, keyword.best_possible) >= request.min_relevance]
-    page = candidates[request.offset : request.offset + request.top]
+        relevances = estimate_relevance(candidates, keyword.best_possible)
+        candidates = candidates.take(relevances >= request.min_relevance)
+    page = candidates.take(slice(request.offset, request.offset + request.top))
     hits = _load_hits(store, page, query, keyword.best_possible)
     suggestion = _suggest(store, request.query, query)
     return SearchOutcome(hits, len(candidates), is_degraded, suggestion, keyword.best_possible)
 
 
-def _load_hits(store: Store, page: Sequence[Candidate], query: ParsedQuery, best_possible: float) -> list[Hit]:
-    candidate_of = {candidate.chunk_id: candidate for candidate in page}
-    return [
-        Hit(
-            chunk=found.chunk,
-            document=found.document,
-            snippet=cut_snippet(found.chunk.text, (*query.words, *query.spellings)),
-            score=candidate_of[found.chunk.id].score,
-            relevance=estimate_relevance(candidate_of[found.chunk.id], best_possible),
-            keyword_score=candidate_of[found.chunk.id].keyword_score,
-            cosine=candidate_of[found.chunk.id].cosine,
+def _load_hits(store: Store, page: Candidates, query: ParsedQuery, best_possible: float) -> list[Hit]:
+    chunk_ids: list[ChunkId] = page.chunk_ids.tolist()
+    relevances = estimate_relevance(page, best_possible)
+    told = zip(
+        page.scores.tolist(), relevances.tolist(), page.keyword_scores.tolist(), page.cosines.tolist(), strict=True
+    )
+    told_of = dict(zip(chunk_ids, told, strict=True))
+    sought = (*query.words, *query.spellings)
+    hits = []
+    for found in store.load_chunks(chunk_ids):
+        score, relevance, keyword_score, cosine = told_of[found.chunk.id]
+        hits.append(
+            Hit(
+                chunk=found.chunk,
+                document=found.document,
+                snippet=cut_snippet(found.chunk.text, sought),
+                score=score,
+                relevance=relevance,
+                keyword_score=None if math.isnan(keyword_score) else keyword_score,
+                cosine=None if math.isnan(cosine) else cosine,
+            )
         )
-        for found in store.load_chunks(list(candidate_of))
-    ]
+    return hits
 
 
 def _embed(store: Store, embedder: Embedder, query: ParsedQuery, mode: Mode) -> tuple[Vector | None, bool]:
@@ -172,32 +186,33 @@ def _measure_fluency(embedder: Embedder, query: ParsedQuery) -> float:
 
 def _merge(
     store: Store, keyword: KeywordMatches, near: VectorMatches, vector: Vector | None, *, fluency: float, limit: int
-) -> list[Candidate]:
+) -> Candidates:
     """One ranking of both lists; of one of them alone, if the other is empty."""
-    depth = measure_depth({m.chunk_id: m.ordinal for m in (*keyword.matches, *near.matches)}.values())
-    if vector is None or not near.matches:
-        candidates = [Candidate.by_keyword(match) for match in keyword.matches]
-    elif not keyword.matches:
-        candidates = [Candidate.by_vector(match) for match in near.matches]
-    else:
-        weigh = partial(
-            weigh_vectors,
-            vector_peak=measure_peak(near.matches[0].score, near.background),
-            fluency=fluency,
-            depth=depth,
+    candidates = join(keyword.matches, near.matches)
+    depth = measure_depth(candidates.ordinals)
+    if vector is not None and len(keyword.matches) and len(near.matches):
+        vector_peak = measure_peak(float(near.matches.scores[0]), near.background)
+        candidates, vector_weight = fuse(
+            _compare(store, vector, candidates),
+            near.matches.scores,
+            weigh=partial(weigh_vectors, vector_peak=vector_peak, fluency=fluency, depth=depth),
+            # A chunk missing from a whole list has none of the words; one missing from a list that was cut off may have
+            # nearly the score of its last.
+            lowest_keyword_score=float(keyword.matches.scores[-1]) if len(keyword.matches) >= limit else 0.0,
         )
-        cosines = _compare(store, vector, keyword.matches, near.matches)
-        candidates, vector_weight = fuse(keyword.matches, near.matches, cosines, weigh=weigh, limit=limit)
-        vectors = store.load_vectors([candidate.chunk_id for candidate in candidates[:CANDIDATES_WITH_PEERS]])
+        vectors = store.load_vectors(candidates.chunk_ids[:CANDIDATES_WITH_PEERS])
         candidates = add_peers(candidates, vectors, vector_weight=vector_weight)
     return add_neighbours(candidates, depth=depth)
 
 
-def _compare(store: Store, vector: Vector, keyword: Sequence[Match], near: Sequence[Match]) -> dict[ChunkId, float]:
-    """The cosines of the chunks that only their words brought up."""
-    only_by_keyword = {match.chunk_id for match in keyword} - {match.chunk_id for match in near}
-    vectors = store.load_vectors(sorted(only_by_keyword))
-    return {chunk_id: float(vector @ other) for chunk_id, other in vectors.items()}
+def _compare(store: Store, vector: Vector, candidates: Candidates) -> Candidates:
+    """The candidates with the cosines of those that only their words brought up."""
+    vectors = store.load_vectors(candidates.chunk_ids[np.isnan(candidates.cosines)])
+    if not len(vectors.chunk_ids):
+        return candidates
+    cosines = candidates.cosines.copy()
+    cosines[locate(vectors.chunk_ids, among=candidates.chunk_ids)] = vectors.matrix @ vector
+    return replace(candidates, cosines=cosines)
 
 
 def _suggest(store: Store, typed: str, query: ParsedQuery) -> str | None:

@@ -8,10 +8,12 @@ At .5 a hit like this is as typical of the judged answers as of the near misses 
 precision, which no set can tell: each judges an answer or two to a question, and the rest counts as wrong.
 """
 
-import math
 from dataclasses import dataclass
 
-from kb.engine.search.fusion import Candidate
+import numpy as np
+
+from kb.engine.model import Scores
+from kb.engine.search.fusion import Candidates
 
 # A floor taken from the relevance of a hit lets that hit through.
 SHOWN_DIGITS = 4
@@ -25,9 +27,9 @@ class Curve:
     cosine: float
     share: float
 
-    def at(self, cosine: float, share: float) -> float:
+    def at(self, cosines: Scores, shares: Scores) -> Scores:
         # This form of the logistic function cannot overflow.
-        return 0.5 + 0.5 * math.tanh((self.intercept + self.cosine * cosine + self.share * share) / 2)
+        return 0.5 + 0.5 * np.tanh((self.intercept + self.cosine * cosines + self.share * shares) / 2)
 
 
 # Fitted by `python -m evaluation.calibrate` to the first 20 hits of 5,270 queries of six sets. Of those hits 7 in
@@ -38,17 +40,20 @@ KEYWORD_ONLY = Curve(-2.35, cosine=0.0, share=8.90)
 VECTOR_ONLY = Curve(-3.10, cosine=5.49, share=0.0)
 
 
-def estimate_relevance(candidate: Candidate, best_possible_keyword_score: float) -> float:
+def estimate_relevance(candidates: Candidates, best_possible_keyword_score: float) -> Scores:
     """`best_possible_keyword_score` is 0 when no keywords were looked for, or no chunk has any of them."""
-    share = 0.0
+    shares = np.zeros(len(candidates))
     if best_possible_keyword_score > 0:
-        share = _limit((candidate.keyword_score or 0.0) / best_possible_keyword_score)
-    if candidate.cosine is None:
-        return round(KEYWORD_ONLY.at(0.0, share), SHOWN_DIGITS)
+        with np.errstate(over="ignore", invalid="ignore"):
+            shares = _limit(candidates.keyword_scores / best_possible_keyword_score)
     curve = BOTH if best_possible_keyword_score > 0 else VECTOR_ONLY
-    return round(curve.at(_limit(candidate.cosine), share), SHOWN_DIGITS)
+    estimates = curve.at(_limit(candidates.cosines), shares)
+    has_no_cosine = np.isnan(candidates.cosines)
+    if has_no_cosine.any():
+        estimates = np.where(has_no_cosine, KEYWORD_ONLY.at(np.zeros(len(candidates)), shares), estimates)
+    return np.round(estimates, SHOWN_DIGITS)
 
 
-def _limit(value: float) -> float:
-    """The value between 0 and 1; 0 if it is not a number."""
-    return min(1.0, max(0.0, value))
+def _limit(values: Scores) -> Scores:
+    """The values between 0 and 1; 0 for what is not a number."""
+    return np.fmin(1.0, np.fmax(0.0, values))

@@ -10,9 +10,11 @@ that was left out when fitting.
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
-from kb.engine.model import Background
+import numpy as np
+
+from kb.engine.model import Background, Ids
 from kb.engine.words import is_unspaced
 
 # The share of the vectors in the average, the rest being the keywords': of a query in words the model knows, and of one
@@ -60,9 +62,9 @@ def measure_peak(best: float, background: Background) -> float:
     return (best - background.mean) / background.deviation - by_chance
 
 
-def measure_depth(ordinals: Collection[int]) -> float:
+def measure_depth(ordinals: Ids) -> float:
     """The share of chunks that stand deep in a long document, by their places in theirs."""
-    return sum(ordinal >= EARLY_CHUNKS for ordinal in ordinals) / len(ordinals) if ordinals else 0.0
+    return float(np.count_nonzero(ordinals >= EARLY_CHUNKS)) / len(ordinals) if len(ordinals) else 0.0
 
 
 def weigh_vectors(keyword_peak: float, *, vector_peak: float, fluency: float, depth: float) -> float:

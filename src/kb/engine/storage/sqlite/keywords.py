@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import apsw
 
-from kb.engine.model import ChunkId, DocumentId, KeywordMatches, Match, Scope
+from kb.engine.model import NO_MATCHES, KeywordMatches, Matches, Scope
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.match_expression import Phrase, build_match_expression, find_phrases
 from kb.engine.storage.sqlite.rows import fetch_all
@@ -37,7 +37,7 @@ class KeywordRows:
         phrases = find_phrases(words, scope, any_endings=any_endings, spellings=spellings)
         expression = build_match_expression(phrases, scope)
         if expression is None:
-            return KeywordMatches([], 0.0)
+            return KeywordMatches(NO_MATCHES, 0.0)
         is_in_scope, values = "", list[object]()
         if scope.limits_documents:
             condition, values = condition_on_documents(scope)
@@ -57,11 +57,8 @@ class KeywordRows:
                 "JOIN chunks ON chunks.id = best.rowid ORDER BY best.score DESC, chunks.id",
                 (expression, *values, limit),
             )
-            matches = [
-                Match(ChunkId(chunk_id), DocumentId(document_id), ordinal, score)
-                for chunk_id, document_id, ordinal, score in found
-            ]
-            return KeywordMatches(matches, _best_possible_score(db, phrases, scope) if matches else 0.0)
+            best_possible = _best_possible_score(db, phrases, scope) if found else 0.0
+        return KeywordMatches(Matches.of_rows(found), best_possible)
 
 
 def register_query_description(connection: apsw.Connection) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import apsw
 import numpy as np
 
-from kb.engine.model import ChunkId, FoundChunk, Scope, Vector, VectorMatches
+from kb.engine.model import ChunkId, FoundChunk, Ids, LoadedVectors, Scope, Vector, VectorMatches
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.match_expression import build_phrase, has_word
 from kb.engine.storage.sqlite.rows import CHUNK_COLUMNS, fetch_all, load_documents, to_chunk
@@ -25,7 +25,7 @@ class MatchingRows:
             rows = self._vectors.catch_up(db)
             return rows.search(vector, _allowed_rows(db, rows, scope), limit=limit)
 
-    def load_vectors(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, Vector]:
+    def load_vectors(self, chunk_ids: Ids) -> LoadedVectors:
         with self._database.read() as db:
             return self._vectors.catch_up(db).load(chunk_ids)
 

@@ -23,11 +23,10 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from kb.engine.model import Background, ChunkId, DocumentId, Match, Vector, VectorMatches, Vectors
+from kb.engine.model import NO_MATCHES, Background, Ids, LoadedVectors, Matches, Vector, VectorMatches, Vectors
 from kb.engine.storage.sqlite.index_log import documents_changed_since, newest_change
 from kb.engine.storage.sqlite.rows import damage_told, fetch_all
 
-Ids = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 # When this share of the rows is dead they are squeezed out; until then they only cost scanning time.
@@ -54,7 +53,7 @@ class VectorRows:
         """The nearest of the allowed rows, best first; equal ones by chunk."""
         rows = np.flatnonzero(allowed)
         if len(rows) == 0:
-            return VectorMatches([], Background(mean=0.0, deviation=0.0, count=0))
+            return VectorMatches(NO_MATCHES, Background(mean=0.0, deviation=0.0, count=0))
         # Gathering rows copies them: worth it only when most of the matrix can be left out.
         if len(rows) < self.count // 4:
             scores = self.matrix[rows] @ vector
@@ -62,25 +61,18 @@ class VectorRows:
             scores = (self.matrix[: self.count] @ vector)[rows]
         best = np.argpartition(-scores, limit)[:limit] if limit < len(rows) else np.arange(len(rows))
         best = best[np.lexsort((rows[best], -scores[best]))]
-        matches = [
-            Match(
-                ChunkId(int(self.chunk_ids[row])),
-                DocumentId(int(self.document_ids[row])),
-                int(self.ordinals[row]),
-                float(score),
-            )
-            for row, score in zip(rows[best], scores[best], strict=True)
-        ]
+        found = rows[best]
+        matches = Matches(
+            self.chunk_ids[found], self.document_ids[found], self.ordinals[found], scores[best].astype(np.float64)
+        )
         return VectorMatches(matches, Background(float(scores.mean()), float(scores.std()), len(rows)))
 
-    def load(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, Vector]:
+    def load(self, chunk_ids: Ids) -> LoadedVectors:
         """The vectors of just these chunks; those without one are left out."""
-        wanted = np.asarray(chunk_ids, dtype=np.int64)
-        places = np.searchsorted(self.chunk_ids[: self.count], wanted)
+        places = np.searchsorted(self.chunk_ids[: self.count], chunk_ids)
         known = places < self.count
-        known[known] &= self.chunk_ids[places[known]] == wanted[known]
-        vectors = self.matrix[places[known]]
-        return {ChunkId(chunk_id): vector for chunk_id, vector in zip(wanted[known].tolist(), vectors, strict=True)}
+        known[known] &= self.chunk_ids[places[known]] == chunk_ids[known]
+        return LoadedVectors(chunk_ids[known], self.matrix[places[known]])
 
 
 class VectorIndex:
