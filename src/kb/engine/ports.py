@@ -221,7 +221,8 @@ class Store(Protocol):
         ...
 
     def has_whole_vectors(self) -> bool:
-        """Whether all documents have once had vectors of this store's model, so that it can search by them."""
+        """Whether it can search by vectors: all documents have once had some of this store's model, and they are at
+        hand."""
         ...
 
     def list_documents_to_index(self, source: IndexSource, *, after: DocumentId, limit: int) -> list[DocumentId]:
@@ -292,6 +293,10 @@ class Store(Protocol):
 
     def suggest_word(self, word: str) -> str | None:
         """A word of the base that `word` is probably a misspelling of; None if it is known or too far off."""
+        ...
+
+    def tune_search(self) -> None:
+        """Make files that search needs to stay quick, if it has come to that. Takes its time."""
         ...
 
     # integrity

@@ -1,4 +1,4 @@
-"""What has to be done now and then, and nobody waits for: forgetting what is old."""
+"""What has to be done now and then, and nobody waits for: forgetting what is old, and keeping search quick."""
 
 import logging
 import threading
@@ -14,6 +14,8 @@ log = logging.getLogger(__name__)
 KEEP_FINISHED_JOBS = timedelta(days=30)
 KEEP_AUDIT_LOG = timedelta(days=365)
 EVERY_SECONDS = 3600.0
+TUNE_EVERY_SECONDS = 5.0
+TUNE_AGAIN_AFTER_SECONDS = 60.0
 
 
 def forget_the_old(store: Store, originals: Originals, now: datetime) -> None:
@@ -30,4 +32,17 @@ def keep_up(store: Store, originals: Originals, clock: Callable[[], datetime], s
         except (Unavailable, StorageFull):
             log.exception("What is old could not be forgotten; trying again later.")
         if stopping.wait(EVERY_SECONDS):
+            return
+
+
+def tune(store: Store, originals: Originals, clock: Callable[[], datetime], stopping: threading.Event) -> None:
+    """See to it again and again that search stays quick, until told to stop."""
+    while True:
+        rest = TUNE_EVERY_SECONDS
+        try:
+            store.tune_search()
+        except (Unavailable, StorageFull):
+            log.exception("The index of vectors could not be made; trying again later.")
+            rest = TUNE_AGAIN_AFTER_SECONDS
+        if stopping.wait(rest):
             return

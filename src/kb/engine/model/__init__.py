@@ -31,6 +31,7 @@ from kb.engine.model.documents import (
     Passage,
     Statistics,
     TagCount,
+    VectorIndexState,
 )
 from kb.engine.model.history import (
     Action,
@@ -142,6 +143,7 @@ __all__ = [
     "TagCount",
     "UsedOriginal",
     "Vector",
+    "VectorIndexState",
     "VectorMatches",
     "Vectors",
     "Work",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 from uuid import UUID
 
 from kb.engine.model.naming import ChunkId, DocumentId, Metadata, Vector, filename_in
@@ -213,6 +214,15 @@ class TagCount:
 
 
 @dataclass(frozen=True)
+class VectorIndexState:
+    kind: Literal["exact", "codes", "none"]
+    """Whether each search compares all vectors, or codes first; none while that is being prepared."""
+    chunks: int
+    recall: float | None
+    """Of the ten nearest chunks, the share that is found."""
+
+
+@dataclass(frozen=True)
 class Statistics:
     schema_version: int
     documents_by_type: Mapping[str, int]
@@ -224,3 +234,4 @@ class Statistics:
     database_bytes: int
     """What the base takes on the disk, without originals."""
     last_changed_at: datetime | None
+    vector_index: VectorIndexState

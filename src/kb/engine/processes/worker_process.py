@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kb.child import STOP_WITHIN_SECONDS, Child, listen_to_parent, read_options
 from kb.engine.ingestion.scrub import scrub
-from kb.engine.ingestion.upkeep import keep_up
+from kb.engine.ingestion.upkeep import keep_up, tune
 from kb.engine.ingestion.worker import Worker
 from kb.engine.model import Lane
 from kb.engine.wiring import EngineOptions, open_parts
@@ -46,7 +46,8 @@ def run_worker(options: EngineOptions, stopping: threading.Event, nudges: Nudges
     with open_parts(options) as parts, ThreadPoolExecutor() as threads:
         running = [threads.submit(work_in, lane) for lane in Lane]
         running += [
-            threads.submit(upkeep, parts.store, parts.originals, parts.clock, stopping) for upkeep in (keep_up, scrub)
+            threads.submit(upkeep, parts.store, parts.originals, parts.clock, stopping)
+            for upkeep in (keep_up, scrub, tune)
         ]
         wait(running, return_when=FIRST_EXCEPTION)
         # One that failed for a reason nobody foresaw takes the others with it: the engine starts another worker.

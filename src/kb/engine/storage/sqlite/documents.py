@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 
 import apsw
 
@@ -52,6 +53,8 @@ from kb.engine.storage.sqlite.rows import (
 )
 from kb.engine.storage.sqlite.scope import condition_on_properties
 from kb.engine.storage.sqlite.tags import add_tags, replace_all_tags
+from kb.engine.storage.sqlite.vectors.files import remove_files
+from kb.engine.storage.sqlite.vectors.tokens import remove_token
 
 RECENCY = "COALESCE(updated_at, created_at)"
 
@@ -68,6 +71,7 @@ ORDERS = {
 class DocumentRows:
     """The part of the store that keeps documents."""
 
+    _path: Path
     _database: Database
     _model_fingerprint: str
 
@@ -187,6 +191,7 @@ class DocumentRows:
             for table in ("note_revisions", "document_tags", "documents", "embeddings", "chunks", "tags"):
                 db.execute(f"DELETE FROM {table}")
             log_change(db, None)
+            remove_token(db)
             declare_whole(db, self._model_fingerprint)
             record_clearing(db, now)
             db.execute("UPDATE jobs SET payload = NULL, original = NULL")
@@ -199,7 +204,8 @@ class DocumentRows:
             )
             for (job_id,) in cancelled:
                 announce_job(db, job_id)
-            return Cleared(documents, vectors, bytes_freed=note_bytes)
+        remove_files(self._path, but=None)
+        return Cleared(documents, vectors, bytes_freed=note_bytes)
 
     def is_original_in_use(self, original: str) -> bool:
         with self._database.read() as db:

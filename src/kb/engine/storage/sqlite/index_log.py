@@ -6,7 +6,7 @@ from kb.engine.model import DocumentId
 from kb.engine.storage.sqlite.rows import fetch_all
 
 # An index that lags further behind reads everything anew, which is then the quicker way.
-KEPT_CHANGES = 10_000
+KEPT_CHANGES = 100_000
 
 
 def log_change(db: apsw.Connection, document_id: DocumentId | None) -> None:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 import apsw
 import numpy as np
 
+from kb.engine.errors import Unavailable
 from kb.engine.model import ChunkId, FoundChunk, Ids, LoadedVectors, Scope, Vector, VectorMatches
+from kb.engine.storage.sqlite.allowed import AllowedDocuments, AllowedScopes, Mask
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.match_expression import build_phrase, has_word
 from kb.engine.storage.sqlite.rows import CHUNK_COLUMNS, fetch_all, load_documents, to_chunk
-from kb.engine.storage.sqlite.scope import condition_on_documents
-from kb.engine.storage.sqlite.vectors import Mask, VectorIndex, VectorRows
+from kb.engine.storage.sqlite.vectors.index import VectorIndex
+from kb.engine.storage.sqlite.vectors.snapshot import Snapshot, SomeRows
 
 
 class MatchingRows:
@@ -19,15 +21,30 @@ class MatchingRows:
 
     _database: Database
     _vectors: VectorIndex
+    _allowed: AllowedScopes
 
     def find_by_vector(self, vector: Vector, scope: Scope, *, limit: int) -> VectorMatches:
         with self._database.read() as db:
-            rows = self._vectors.catch_up(db)
-            return rows.search(vector, _allowed_rows(db, rows, scope), limit=limit)
+            snapshot = self._catch_up(db)
+            documents = self._allowed.find(db, scope)
+            required = [_chunks_with_phrase(db, phrase) for phrase in filter(has_word, scope.required)]
+            excluded = [_chunks_with_phrase(db, phrase) for phrase in filter(has_word, scope.excluded)]
+
+        def allow(rows: SomeRows) -> Mask:
+            return _allowed_rows(rows, documents, required, excluded)
+
+        return snapshot.search(vector, allow, limit=limit)
 
     def load_vectors(self, chunk_ids: Ids) -> LoadedVectors:
         with self._database.read() as db:
-            return self._vectors.catch_up(db).load(chunk_ids)
+            snapshot = self._catch_up(db)
+        return snapshot.load(chunk_ids)
+
+    def _catch_up(self, db: apsw.Connection) -> Snapshot:
+        snapshot = self._vectors.catch_up(db)
+        if snapshot is None:
+            raise Unavailable("The index of vectors is being made. Until then, search by keyword.")
+        return snapshot
 
     def load_chunks(self, chunk_ids: Sequence[ChunkId]) -> list[FoundChunk]:
         with self._database.read() as db:
@@ -41,19 +58,19 @@ class MatchingRows:
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
 
-def _allowed_rows(db: apsw.Connection, rows: VectorRows, scope: Scope) -> Mask:
-    allowed = rows.is_alive[: rows.count].copy()
-    if scope.limits_documents:
-        condition, values = condition_on_documents(scope)
-        documents = db.execute(f"SELECT id FROM documents WHERE {condition}", values)
-        allowed &= np.isin(rows.document_ids[: rows.count], [row[0] for row in documents])
-    for phrase in filter(has_word, scope.required):
-        allowed &= np.isin(rows.chunk_ids[: rows.count], _chunks_with_phrase(db, phrase))
-    for phrase in filter(has_word, scope.excluded):
-        allowed &= ~np.isin(rows.chunk_ids[: rows.count], _chunks_with_phrase(db, phrase))
+def _allowed_rows(
+    rows: SomeRows, documents: AllowedDocuments | None, required: Sequence[Ids], excluded: Sequence[Ids]
+) -> Mask:
+    allowed = rows.is_alive
+    if documents is not None:
+        allowed = allowed & documents.have(rows.document_ids)
+    for chunk_ids in required:
+        allowed = allowed & np.isin(rows.chunk_ids, chunk_ids)
+    for chunk_ids in excluded:
+        allowed = allowed & ~np.isin(rows.chunk_ids, chunk_ids)
     return allowed
 
 
-def _chunks_with_phrase(db: apsw.Connection, phrase: str) -> list[int]:
+def _chunks_with_phrase(db: apsw.Connection, phrase: str) -> Ids:
     found = db.execute("SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?", (build_phrase(phrase),))
-    return [row[0] for row in found]
+    return np.array([row[0] for row in found], np.int64)

@@ -16,6 +16,7 @@ from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.job_rows import load_job, to_payload
 from kb.engine.storage.sqlite.jobs import insert_job
 from kb.engine.storage.sqlite.rows import fetch_all, load_unchanged_document
+from kb.engine.storage.sqlite.vectors.index import VectorIndex
 
 # Not `!=`, which no index serves.
 STALE = "(vector_model < ?1 OR vector_model > ?1) AND chunk_count > 0"
@@ -27,6 +28,7 @@ class ReindexingRows:
 
     _database: Database
     _model_fingerprint: str
+    _vectors: VectorIndex
 
     def adopt_model(self, *, now: datetime) -> bool:
         with self._database.write() as db:
@@ -44,7 +46,8 @@ class ReindexingRows:
 
     def has_whole_vectors(self) -> bool:
         with self._database.read() as db:
-            return bool(db.execute("SELECT value = ? FROM meta WHERE key = 'model'", (self._model_fingerprint,)).get)
+            is_whole = db.execute("SELECT value = ? FROM meta WHERE key = 'model'", (self._model_fingerprint,)).get
+            return bool(is_whole) and self._vectors.catch_up(db) is not None
 
     def list_documents_to_index(self, source: IndexSource, *, after: DocumentId, limit: int) -> list[DocumentId]:
         with self._database.read() as db:

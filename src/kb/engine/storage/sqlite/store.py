@@ -26,6 +26,7 @@ import apsw
 
 from kb.engine.errors import KbError
 from kb.engine.model import Statistics
+from kb.engine.storage.sqlite.allowed import AllowedScopes
 from kb.engine.storage.sqlite.checksums import register_checksum
 from kb.engine.storage.sqlite.claims import ClaimRows
 from kb.engine.storage.sqlite.database import Database
@@ -42,7 +43,8 @@ from kb.engine.storage.sqlite.revisions import RevisionRows
 from kb.engine.storage.sqlite.rows import fetch_all, to_datetime
 from kb.engine.storage.sqlite.spelling import SpellingRows
 from kb.engine.storage.sqlite.tags import TagRows
-from kb.engine.storage.sqlite.vectors import VectorIndex
+from kb.engine.storage.sqlite.vectors.building import build_files
+from kb.engine.storage.sqlite.vectors.index import VectorIndex
 from kb.engine.words import fold
 
 
@@ -65,11 +67,16 @@ class SqliteStore(
         self._model_fingerprint = model_fingerprint
         refuse_old_base(path)
         self._database = Database(path, prepare=_add_functions)
-        self._vectors = VectorIndex(model_fingerprint)
+        self._vectors = VectorIndex(path, model_fingerprint)
+        self._allowed = AllowedScopes()
         self._schema_version = create_schema(self._database, model_fingerprint=model_fingerprint)
 
     def close(self) -> None:
         self._database.close()
+        self._vectors.close()
+
+    def tune_search(self) -> None:
+        build_files(self._database, self._path, self._model_fingerprint)
 
     def find_trouble(self) -> str | None:
         if self._database.trouble is not None:
@@ -83,6 +90,7 @@ class SqliteStore(
             by_type = fetch_all(db, "SELECT doc_type, count(*), sum(size_bytes) FROM documents GROUP BY doc_type")
             by_model = dict(fetch_all(db, "SELECT vector_model, sum(chunk_count) FROM documents GROUP BY vector_model"))
             last_changed = db.execute(f"SELECT max({RECENCY}) FROM documents").get
+            self._vectors.catch_up(db)
         usable = by_model.pop(self._model_fingerprint, 0)
         return Statistics(
             schema_version=self._schema_version,
@@ -93,6 +101,7 @@ class SqliteStore(
             size_bytes=sum(size for _, _, size in by_type),
             database_bytes=_size_on_disk(self._path),
             last_changed_at=to_datetime(last_changed),
+            vector_index=self._vectors.describe(),
         )
 
 

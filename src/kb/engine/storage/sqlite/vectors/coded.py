@@ -1,0 +1,92 @@
+"""Many vectors: a search first compares codes, then the vectors themselves of the nearest by code.
+
+Codes and ids are looked at in each search and stay in memory. The vectors lie in a file that is mapped: a search
+reads some thousand of them, and what is not read takes no memory. Beyond `HALF_PRECISION_BEYOND` they have half the
+precision, which moves a cosine by 3e-5.
+
+Rows are never added: what is new stands in `exact` until the files are made anew. Rows die, and then their numbers are
+overwritten in the file, for what is deleted should be gone.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from kb.engine.model import Background, Ids, Vector, Vectors
+from kb.engine.storage.sqlite.vectors.codes import Codes, count_differences, pick_nearest
+from kb.engine.storage.sqlite.vectors.nearest import NONE_NEAR, Mask, Nearest, measure_background, take_best
+
+# So few are compared without codes.
+COMPARED_WITHOUT_CODES = 5_000
+# Where less than this share of the rows is allowed, only their codes are compared.
+SHARE_TO_GATHER = 0.15
+# Farther than any two codes can be from one another.
+OUT_OF_REACH = np.uint16(1 << 14)
+# So many scores tell how all are spread, of which a deviation is known to 3 in 100.
+SAMPLED_ROWS = 2_048
+LEAST_SAMPLED_ROWS = 256
+
+
+@dataclass(frozen=True)
+class CodedRows:
+    codes: Codes
+    vectors: npt.NDArray[np.float32 | np.float16]
+    chunk_ids: Ids
+    document_ids: Ids
+    ordinals: Ids
+    is_alive: Mask
+    sampled_rows: Ids
+    sample: Vectors
+    compared: int
+    """How many of the nearest by code are compared exactly, where two hundred are wanted."""
+
+    @property
+    def count(self) -> int:
+        return len(self.chunk_ids)
+
+    def find_nearest(self, vector: Vector, allowed: Mask, *, limit: int) -> Nearest:
+        """The nearest of the allowed rows: nearly always, since codes may leave some out."""
+        allowed_count = int(np.count_nonzero(allowed))
+        wanted = self.compared + 2 * limit
+        if allowed_count <= max(COMPARED_WITHOUT_CODES, wanted):
+            rows = np.flatnonzero(allowed)
+        elif allowed_count < SHARE_TO_GATHER * self.count:
+            rows = np.flatnonzero(allowed)
+            rows = rows[pick_nearest(count_differences(self.codes[:, rows], vector), wanted)]
+        else:
+            distances = count_differences(self.codes, vector)
+            if allowed_count < self.count:
+                distances += ~allowed * OUT_OF_REACH
+            rows = pick_nearest(distances, wanted)
+        if not len(rows):
+            return NONE_NEAR
+        scores = self.read(rows) @ vector
+        background = self._measure_background(vector, allowed, allowed_count)
+        return Nearest(*take_best(rows, scores, limit), background)
+
+    def read(self, rows: Ids) -> Vectors:
+        return self.vectors[rows].astype(np.float32, copy=False)
+
+    def bury(self, document_ids: Collection[int]) -> tuple["CodedRows", Ids]:
+        """Without the chunks of these documents, and the rows that were theirs."""
+        if len(document_ids) == 1:
+            died = np.flatnonzero(self.document_ids == next(iter(document_ids)))
+        else:
+            died = np.flatnonzero(np.isin(self.document_ids, list(document_ids)))
+        died = died[self.is_alive[died]]
+        if not len(died):
+            return self, died
+        is_alive = self.is_alive.copy()
+        is_alive[died] = False
+        return replace(self, is_alive=is_alive), died
+
+    def _measure_background(self, vector: Vector, allowed: Mask, allowed_count: int) -> Background:
+        is_allowed = allowed[self.sampled_rows]
+        if np.count_nonzero(is_allowed) >= LEAST_SAMPLED_ROWS:
+            scores = (self.sample @ vector)[is_allowed]
+        else:
+            rows = np.flatnonzero(allowed)
+            scores = self.read(rows[:: max(1, len(rows) // SAMPLED_ROWS)]) @ vector
+        return measure_background(scores, allowed_count)

@@ -1,0 +1,61 @@
+"""Vectors as short codes: a bit for each number, whether it is positive.
+
+Two vectors that point in the same direction differ in few bits, so counting those finds the nearest roughly, in a
+thirty-second of the memory. The codes of all vectors stand in columns of 64 bits, since numpy counts the bits of a
+column at some 6 ns a vector of 384 numbers, as fast as libraries made for it.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from kb.engine.model import Vector, Vectors
+
+Codes = npt.NDArray[np.uint64]
+"""A column a vector, a row for each 64 of its numbers."""
+Distances = npt.NDArray[np.uint16]
+Rows = npt.NDArray[np.int64]
+
+BITS_PER_WORD = 64
+# What is computed of so many vectors stays in the processor's cache until it is added up.
+VECTORS_AT_ONCE = 32_768
+# So many distances tell how they are spread.
+SAMPLED_DISTANCES = 32_768
+# Looking once more for lack of vectors costs more than looking at some in vain.
+SPARE_SHARE = 1.25
+
+
+def encode(vectors: Vectors) -> Codes:
+    signs = np.packbits(vectors > 0, axis=1)
+    padding = -signs.shape[1] % (BITS_PER_WORD // 8)
+    words = np.ascontiguousarray(np.pad(signs, ((0, 0), (0, padding)))).view(np.uint64)
+    return np.ascontiguousarray(words.T)
+
+
+def count_differences(codes: Codes, vector: Vector) -> Distances:
+    """In how many bits each code differs from that of the vector."""
+    wanted = encode(vector[None])[:, 0]
+    distances = np.empty(codes.shape[1], np.uint16)
+    differing = np.empty(VECTORS_AT_ONCE, np.uint64)
+    counts = np.empty(VECTORS_AT_ONCE, np.uint8)
+    for start in range(0, len(distances), VECTORS_AT_ONCE):
+        total = distances[start : start + VECTORS_AT_ONCE]
+        total[:] = 0
+        for column, word in zip(codes[:, start : start + len(total)], wanted, strict=True):
+            np.bitwise_xor(column, word, out=differing[: len(total)])
+            np.bitwise_count(differing[: len(total)], out=counts[: len(total)])
+            total += counts[: len(total)]
+    return distances
+
+
+def pick_nearest(distances: Distances, count: int) -> Rows:
+    """The places of the `count` smallest distances, in no order; which of equal ones at the edge is left open."""
+    if count >= len(distances):
+        return np.arange(len(distances))
+    sample = distances[:: max(1, len(distances) // SAMPLED_DISTANCES)]
+    wanted_of_sample = SPARE_SHARE * count * len(sample) / len(distances)
+    farthest = int(np.searchsorted(np.bincount(sample).cumsum(), wanted_of_sample))
+    rows = np.flatnonzero(distances <= farthest)
+    while len(rows) < count:
+        farthest += 1
+        rows = np.flatnonzero(distances <= farthest)
+    return rows[np.argpartition(distances[rows], count - 1)[:count]]

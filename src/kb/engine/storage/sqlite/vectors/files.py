@@ -1,0 +1,176 @@
+"""How coded vectors lie beside the base: a folder for each time that they were made.
+
+    kb.sqlite.vectors-TOKEN/
+        about.json      which base, model and moment they belong to
+        ids             of chunk, document and place in it, a column each
+        codes           as in `codes`
+        vectors         one after another
+
+They are written once, in a folder of another name, which is then renamed. The base has the token of the folder that
+belongs to it in `meta`; a base that was restored has another or none, so vectors of other times are never taken for
+its own. What happened since is in `index_log`. All of it can be thrown away.
+"""
+
+import json
+import math
+import os
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from kb.engine.model import Ids
+from kb.engine.originals import sync_folder
+from kb.engine.storage.sqlite.vectors.coded import SAMPLED_ROWS, CodedRows
+from kb.engine.storage.sqlite.vectors.codes import BITS_PER_WORD, Codes, encode
+from kb.engine.storage.sqlite.vectors.reading import Batch
+
+FORMAT = 1
+UNFINISHED = ".unfinished"
+# Below this, whole precision is quicker to read and takes no more than some 500 MB.
+HALF_PRECISION_BEYOND = 300_000
+WRITTEN_WITHIN_SECONDS = 3600
+
+
+@dataclass(frozen=True)
+class About:
+    token: str
+    model: str
+    seq: int
+    """The newest change that they know."""
+    count: int
+    dimension: int
+    compared: int
+    recall: float
+    """Of the ten nearest, the share that was found when they were made."""
+    half_precision: bool
+    format: int = FORMAT
+
+
+@dataclass(frozen=True)
+class VectorFiles:
+    about: About
+    rows: CodedRows
+    descriptor: int
+    """Of the file with the vectors."""
+
+    def erase(self, rows: Ids) -> None:
+        size = self.rows.vectors.itemsize * self.about.dimension
+        for row in rows.tolist():
+            os.pwrite(self.descriptor, bytes(size), row * size)
+
+    def close(self) -> None:
+        """Whoever still searches may go on: only erasing ends."""
+        os.close(self.descriptor)
+
+
+def folder_of(base: Path, token: str) -> Path:
+    return base.with_name(f"{base.name}.vectors-{token}")
+
+
+@contextmanager
+def new_folder(base: Path, token: str) -> Iterator[Path]:
+    """A folder to write into, which is given its name when all is written, and removed if that fails."""
+    folder = folder_of(base, token)
+    unfinished = folder.with_name(folder.name + UNFINISHED)
+    unfinished.mkdir(mode=0o700)
+    try:
+        yield unfinished
+        sync_folder(unfinished)
+        unfinished.rename(folder)
+        sync_folder(base.parent)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def write_rows(folder: Path, batches: Iterable[Batch], *, half_precision: bool) -> tuple[int, int]:
+    """Returns how many there are, and how many numbers each has."""
+    ids, codes, dimension = list[Ids](), list[Codes](), 0
+    with _write(folder / "vectors") as file:
+        for batch in batches:
+            ids.append(np.stack([batch.chunk_ids, batch.document_ids, batch.ordinals]))
+            codes.append(encode(batch.matrix))
+            dimension = batch.matrix.shape[1]
+            batch.matrix.astype(_precision(half_precision=half_precision)).tofile(file)
+    for name, columns in (("ids", ids), ("codes", codes)):
+        with _write(folder / name) as file:
+            np.concatenate(columns, axis=1).tofile(file)
+    return sum(columns.shape[1] for columns in ids), dimension
+
+
+def write_about(folder: Path, about: About) -> None:
+    with _write(folder / "about.json") as file:
+        file.write(json.dumps(asdict(about)).encode())
+
+
+def read_about(base: Path, token: str) -> About | None:
+    """None if there are no such files, or they are not what they should be."""
+    try:
+        about = About(**json.loads((folder_of(base, token) / "about.json").read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return None
+    return about if about.format == FORMAT else None
+
+
+def open_files(base: Path, token: str) -> VectorFiles | None:
+    """None if there are no such files, or they are not what they should be."""
+    about = read_about(base, token)
+    try:
+        return None if about is None else open_rows(folder_of(base, token), about)
+    except (OSError, ValueError):
+        return None
+
+
+def open_rows(folder: Path, about: About) -> VectorFiles:
+    words = -(-about.dimension // BITS_PER_WORD)
+    ids = _map(folder / "ids", np.int64, (3, about.count))
+    vectors = _map(folder / "vectors", _precision(half_precision=about.half_precision), (about.count, about.dimension))
+    sampled_rows = np.linspace(0, about.count - 1, min(SAMPLED_ROWS, about.count)).astype(np.int64)
+    rows = CodedRows(
+        codes=_map(folder / "codes", np.uint64, (words, about.count)),
+        vectors=vectors,
+        chunk_ids=ids[0],
+        document_ids=ids[1],
+        ordinals=ids[2],
+        is_alive=np.ones(about.count, np.bool_),
+        sampled_rows=sampled_rows,
+        sample=vectors[sampled_rows].astype(np.float32),
+        compared=about.compared,
+    )
+    return VectorFiles(about, rows, os.open(folder / "vectors", os.O_WRONLY))
+
+
+def remove_files(base: Path, *, but: str | None) -> None:
+    """All but those of one token, and but those that somebody may still be writing."""
+    kept = None if but is None else folder_of(base, but)
+    for folder in base.parent.glob(f"{base.name}.vectors-*"):
+        with suppress(OSError):
+            is_being_written = (
+                folder.name.endswith(UNFINISHED) and time.time() - folder.stat().st_mtime < WRITTEN_WITHIN_SECONDS
+            )
+            if folder != kept and not is_being_written:
+                shutil.rmtree(folder)
+
+
+@contextmanager
+def _write(path: Path) -> Iterator[BinaryIO]:
+    with path.open("wb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _map(path: Path, dtype: type[np.generic], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    if path.stat().st_size != np.dtype(dtype).itemsize * math.prod(shape):
+        raise ValueError("A file of vectors does not have the size that it should have.")
+    return np.memmap(path, dtype, mode="r", shape=shape).view(np.ndarray)
+
+
+def _precision(*, half_precision: bool) -> type[np.float16 | np.float32]:
+    return np.float16 if half_precision else np.float32

@@ -1,0 +1,102 @@
+"""The vectors that a process searches, and how they follow the base.
+
+What changed is learnt from `index_log`: before each search the tail of the log since the last look is read
+(nothing, nearly always) and the documents it names are read anew. So it makes no difference which process
+changed them, and a search sees every change whose transaction was committed before the search began.
+
+The worker makes files of many vectors (`building`) and writes their token into the base. Here they are opened when the
+token is seen, and what the log has since is added. A base of many vectors without files, as after a restore, is not
+searched by vectors until there are some.
+"""
+
+import threading
+from collections.abc import Collection
+from pathlib import Path
+
+import apsw
+import numpy as np
+
+from kb.engine.model import VectorIndexState
+from kb.engine.storage.sqlite.index_log import documents_changed_since, newest_change
+from kb.engine.storage.sqlite.vectors.exact import ExactRows
+from kb.engine.storage.sqlite.vectors.files import VectorFiles, open_files
+from kb.engine.storage.sqlite.vectors.reading import count_chunks, count_chunks_of, read_vectors, read_vectors_of
+from kb.engine.storage.sqlite.vectors.snapshot import Snapshot
+from kb.engine.storage.sqlite.vectors.tokens import read_token
+
+# More are not read into memory while somebody waits: 230 MB, and half a second.
+MOST_EXACT_ROWS = 150_000
+
+NO_ROWS = ExactRows.make_room(0, 0)
+
+
+class VectorIndex:
+    def __init__(self, base: Path, model_fingerprint: str) -> None:
+        self._base = base
+        self._model = model_fingerprint
+        self._lock = threading.Lock()
+        self._files: VectorFiles | None = None
+        self._token: str | None = None
+        self._snapshot: Snapshot | None = None
+        self._seen_seq = 0
+
+    def close(self) -> None:
+        with self._lock:
+            self._put_away()
+
+    def catch_up(self, db: apsw.Connection) -> Snapshot | None:
+        """The vectors as of `db`'s moment, or of a later one; None while there are too many without files."""
+        with self._lock:
+            token = read_token(db)
+            if token != self._token:
+                self._token = token
+                self._take_files(token)
+            newest, changed = documents_changed_since(db, self._seen_seq)
+            if self._snapshot is None or changed is None:
+                self._load(db)
+            elif changed:
+                self._refresh(self._snapshot, db, changed)
+                self._seen_seq = newest
+            return self._snapshot
+
+    def describe(self) -> VectorIndexState:
+        with self._lock:
+            if self._snapshot is None:
+                return VectorIndexState("none", chunks=0, recall=None)
+            about = self._files.about if self._files else None
+            chunks = sum(int(np.count_nonzero(part.is_alive)) for part in self._snapshot.parts)
+            return VectorIndexState("codes" if about else "exact", chunks, recall=about.recall if about else 1.0)
+
+    def _take_files(self, token: str | None) -> None:
+        """Go on from the moment of these files, if they are there."""
+        files = None if token is None else open_files(self._base, token)
+        if files is None or files.about.model != self._model:
+            return
+        self._put_away()
+        self._files = files
+        self._snapshot = Snapshot(files.rows, NO_ROWS)
+        self._seen_seq = files.about.seq
+
+    def _load(self, db: apsw.Connection) -> None:
+        """Begin with what is in the base: the log does not reach back to what is known."""
+        self._put_away()
+        if count_chunks(db) <= MOST_EXACT_ROWS:
+            self._snapshot = Snapshot(None, NO_ROWS.add(read_vectors(db, self._model)))
+            self._seen_seq = newest_change(db)
+
+    def _refresh(self, known: Snapshot, db: apsw.Connection, document_ids: Collection[int]) -> None:
+        if known.exact.count + count_chunks_of(db, document_ids) > MOST_EXACT_ROWS:
+            self._put_away()
+            return
+        coded = known.coded
+        if coded is not None and self._files is not None:
+            coded, died = coded.bury(document_ids)
+            self._files.erase(died)
+        exact = known.exact.bury(document_ids).add(read_vectors_of(db, self._model, document_ids))
+        self._snapshot = Snapshot(coded, exact)
+
+    def _put_away(self) -> None:
+        self._snapshot = None
+        if self._files is not None:
+            self._files.close()
+            self._files = None

@@ -1,0 +1,56 @@
+"""All vectors of one moment, as a search uses them: those in files, if there are any, and those in memory."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from kb.engine.model import Ids, LoadedVectors, Matches, Vector, VectorMatches, Vectors
+from kb.engine.storage.sqlite.vectors.coded import CodedRows
+from kb.engine.storage.sqlite.vectors.exact import ExactRows
+from kb.engine.storage.sqlite.vectors.nearest import NO_BACKGROUND, Mask, join_backgrounds
+
+SomeRows: TypeAlias = CodedRows | ExactRows
+
+NO_VECTORS = np.empty((0, 0), np.float32)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    coded: CodedRows | None
+    exact: ExactRows
+
+    @property
+    def parts(self) -> tuple[SomeRows, ...]:
+        return (self.exact,) if self.coded is None else (self.coded, self.exact)
+
+    def search(self, vector: Vector, allow: Callable[[SomeRows], Mask], *, limit: int) -> VectorMatches:
+        """The nearest of the allowed rows, best first; equal ones by chunk."""
+        background = NO_BACKGROUND
+        found: list[tuple[npt.NDArray[Any], ...]] = []
+        for part in self.parts:
+            nearest = part.find_nearest(vector, allow(part), limit=limit)
+            names = (part.chunk_ids, part.document_ids, part.ordinals)
+            found.append((*(column[nearest.rows] for column in names), nearest.scores))
+            background = join_backgrounds(background, nearest.background)
+        chunk_ids, document_ids, ordinals, scores = map(np.concatenate, zip(*found, strict=True))
+        order = np.lexsort((chunk_ids, -scores))[:limit]
+        matches = Matches(chunk_ids[order], document_ids[order], ordinals[order], scores[order].astype(np.float64))
+        return VectorMatches(matches, background)
+
+    def load(self, chunk_ids: Ids) -> LoadedVectors:
+        """The vectors of just these chunks, in this order; those without one are left out."""
+        found = np.zeros(len(chunk_ids), np.bool_)
+        matrix: Vectors | None = None
+        for part in self.parts:
+            rows = np.searchsorted(part.chunk_ids, chunk_ids)
+            known = rows < part.count
+            known[known] &= (part.chunk_ids[rows[known]] == chunk_ids[known]) & part.is_alive[rows[known]]
+            if known.any():
+                vectors = part.read(rows[known])
+                matrix = np.empty((len(chunk_ids), vectors.shape[1]), np.float32) if matrix is None else matrix
+                matrix[known] = vectors
+                found |= known
+        return LoadedVectors(chunk_ids[found], NO_VECTORS if matrix is None else matrix[found])
