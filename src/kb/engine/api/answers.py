@@ -293,6 +293,16 @@ class AuditLogAnswer(BaseModel):
         return cls(entries=entries, total=page.total, limit=limit, offset=offset)
 
 
+class VectorIndexAnswer(BaseModel):
+    kind: Literal["exact", "codes", "none"] = Field(
+        description="Whether a search compares all vectors, or first their codes. `none` while neither can be done yet."
+    )
+    chunks: int
+    recall_at_10: float | None = Field(
+        description="Of the ten nearest chunks, the share that a search finds: measured when the codes were made."
+    )
+
+
 class StatusAnswer(BaseModel):
     version: str
     schema_version: int
@@ -302,6 +312,7 @@ class StatusAnswer(BaseModel):
     documents: Mapping[str, Any]
     chunks: int
     vectors: int
+    vector_index: VectorIndexAnswer
     size_bytes: int
     queue: Mapping[str, int]
     storage: Mapping[str, str]

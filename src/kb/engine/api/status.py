@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from kb.engine.api.answers import StatusAnswer
+from kb.engine.api.answers import StatusAnswer, VectorIndexAnswer
 from kb.engine.api.parameters import EngineDep
 from kb.engine.caller import current_caller
 from kb.engine.errors import Unavailable
@@ -43,6 +43,11 @@ def get_status(engine: EngineDep) -> StatusAnswer:
         },
         chunks=statistics.chunks,
         vectors=statistics.vectors,
+        vector_index=VectorIndexAnswer(
+            kind=statistics.vector_index.kind,
+            chunks=statistics.vector_index.chunks,
+            recall_at_10=statistics.vector_index.recall,
+        ),
         size_bytes=statistics.size_bytes,
         queue={"queued": queue.queued, "running": queue.running, "failed": queue.failed},
         storage={
@@ -69,6 +74,8 @@ def _check_health(engine: Engine, statistics: Statistics) -> dict[str, Any]:
             f"{statistics.stale_vectors} chunks have no vectors of this model and are found by keyword only. A job "
             "makes them; POST /api/v1/reindex starts another."
         )
+    if statistics.vector_index.kind == "none" and statistics.vectors:
+        issues.append("The index of vectors is being made; search is by keyword.")
     damage_count = engine.store.read_scrub().damage_count
     if damage_count:
         issues.append(f"The last check of what is stored found damage ({damage_count}); GET /integrity tells more.")

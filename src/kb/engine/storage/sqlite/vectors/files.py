@@ -20,16 +20,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from kb.engine.model import Ids
 from kb.engine.originals import sync_folder
 from kb.engine.storage.sqlite.vectors.coded import SAMPLED_ROWS, CodedRows
 from kb.engine.storage.sqlite.vectors.codes import BITS_PER_WORD, Codes, encode
 from kb.engine.storage.sqlite.vectors.reading import Batch
+
+Layout: TypeAlias = dict[str, tuple[np.dtype[Any], tuple[int, ...]]]
 
 FORMAT = 1
 UNFINISHED = ".unfinished"
@@ -51,6 +52,16 @@ class About:
     """Of the ten nearest, the share that was found when they were made."""
     half_precision: bool
     format: int = FORMAT
+
+    @property
+    def layout(self) -> "Layout":
+        """What the files hold: numbers of what kind, in what shape."""
+        words = -(-self.dimension // BITS_PER_WORD)
+        return {
+            "ids": (np.dtype(np.int64), (3, self.count)),
+            "codes": (np.dtype(np.uint64), (words, self.count)),
+            "vectors": (_precision(half_precision=self.half_precision), (self.count, self.dimension)),
+        }
 
 
 @dataclass(frozen=True)
@@ -111,11 +122,16 @@ def write_about(folder: Path, about: About) -> None:
 
 def read_about(base: Path, token: str) -> About | None:
     """None if there are no such files, or they are not what they should be."""
+    folder = folder_of(base, token)
     try:
-        about = About(**json.loads((folder_of(base, token) / "about.json").read_bytes()))
+        about = About(**json.loads((folder / "about.json").read_bytes()))
+        is_whole = about.format == FORMAT and all(
+            (folder / name).stat().st_size == dtype.itemsize * math.prod(shape)
+            for name, (dtype, shape) in about.layout.items()
+        )
     except (OSError, ValueError, TypeError):
         return None
-    return about if about.format == FORMAT else None
+    return about if is_whole else None
 
 
 def open_files(base: Path, token: str) -> VectorFiles | None:
@@ -128,12 +144,13 @@ def open_files(base: Path, token: str) -> VectorFiles | None:
 
 
 def open_rows(folder: Path, about: About) -> VectorFiles:
-    words = -(-about.dimension // BITS_PER_WORD)
-    ids = _map(folder / "ids", np.int64, (3, about.count))
-    vectors = _map(folder / "vectors", _precision(half_precision=about.half_precision), (about.count, about.dimension))
+    ids, codes, vectors = (
+        np.memmap(folder / name, dtype, mode="r", shape=shape).view(np.ndarray)
+        for name, (dtype, shape) in about.layout.items()
+    )
     sampled_rows = np.linspace(0, about.count - 1, min(SAMPLED_ROWS, about.count)).astype(np.int64)
     rows = CodedRows(
-        codes=_map(folder / "codes", np.uint64, (words, about.count)),
+        codes=codes,
         vectors=vectors,
         chunk_ids=ids[0],
         document_ids=ids[1],
@@ -166,11 +183,5 @@ def _write(path: Path) -> Iterator[BinaryIO]:
         os.fsync(file.fileno())
 
 
-def _map(path: Path, dtype: type[np.generic], shape: tuple[int, ...]) -> npt.NDArray[Any]:
-    if path.stat().st_size != np.dtype(dtype).itemsize * math.prod(shape):
-        raise ValueError("A file of vectors does not have the size that it should have.")
-    return np.memmap(path, dtype, mode="r", shape=shape).view(np.ndarray)
-
-
-def _precision(*, half_precision: bool) -> type[np.float16 | np.float32]:
-    return np.float16 if half_precision else np.float32
+def _precision(*, half_precision: bool) -> np.dtype[Any]:
+    return np.dtype(np.float16 if half_precision else np.float32)
