@@ -9,7 +9,13 @@ from hypothesis.extra import numpy as arrays
 from kb.engine.model import Vectors
 from kb.engine.storage.sqlite.vectors import coded
 from kb.engine.storage.sqlite.vectors.coded import CodedRows
-from kb.engine.storage.sqlite.vectors.codes import VECTORS_AT_ONCE, count_differences, encode, pick_nearest
+from kb.engine.storage.sqlite.vectors.codes import (
+    VECTORS_AT_ONCE,
+    compare_signs,
+    count_differences,
+    encode,
+    pick_nearest,
+)
 from kb.engine.storage.sqlite.vectors.nearest import join_backgrounds, measure_background
 
 COUNT, DIMENSION = 3_000, 100
@@ -37,7 +43,7 @@ def rows() -> CodedRows:
         is_alive=np.ones(COUNT, np.bool_),
         sampled_rows=sampled,
         sample=vectors[sampled],
-        compared=200,
+        compared=60,
     )
 
 
@@ -50,6 +56,18 @@ def test_the_distance_of_two_codes_is_the_number_of_signs_that_differ(dimension:
     distances = count_differences(encode(vectors), query)
 
     assert distances.tolist() == ((vectors > 0) != (query > 0)).sum(axis=1).tolist()
+
+
+@given(st.integers(1, 200), st.integers(1, 70), st.integers(0, 1000))
+def test_signs_are_compared_with_the_vector_itself(dimension: int, count: int, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    vectors = chance.normal(size=(count, dimension)).astype(np.float32)
+    query = chance.normal(size=dimension).astype(np.float32)
+    rows = chance.permutation(count)[: count // 2]
+
+    similarities = compare_signs(encode(vectors), rows, query)
+
+    assert np.allclose(similarities, np.where(vectors[rows] > 0, query, -query).sum(axis=1), atol=1e-3)
 
 
 def test_more_codes_than_are_counted_at_once_are_all_counted() -> None:

@@ -1,8 +1,8 @@
-"""Many vectors: a search first compares codes, then the vectors themselves of the nearest by code.
+"""Many vectors: a search goes through the codes of all, and compares the vectors of the nearest.
 
-Codes and ids are looked at in each search and stay in memory. The vectors lie in a file that is mapped: a search
-reads some thousand of them, and what is not read takes no memory. Beyond `HALF_PRECISION_BEYOND` they have half the
-precision, which moves a cosine by 3e-5.
+First codes are compared with the query's code, then some thousand of them with the query itself, and of the best the
+vectors. Codes and ids are looked at in each search and stay in memory. The vectors lie in a file that is mapped: what
+is not read takes no memory. Of many they have half the precision, which moves a cosine by 3e-5.
 
 Rows are never added: what is new stands in `exact` until the files are made anew. Rows die, and then their numbers are
 overwritten in the file, for what is deleted should be gone.
@@ -15,11 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from kb.engine.model import Background, Ids, Vector, Vectors
-from kb.engine.storage.sqlite.vectors.codes import Codes, count_differences, pick_nearest
+from kb.engine.storage.sqlite.vectors.codes import Codes, compare_signs, count_differences, pick_nearest
 from kb.engine.storage.sqlite.vectors.nearest import NONE_NEAR, Mask, Nearest, measure_background, take_best
 
 # So few are compared without codes.
 COMPARED_WITHOUT_CODES = 5_000
+# Of so many times as many as are compared exactly, the signs are compared with the query.
+SIGNS_PER_COMPARED = 6
 # Where less than this share of the rows is allowed, only their codes are compared.
 SHARE_TO_GATHER = 0.15
 # Farther than any two codes can be from one another.
@@ -40,7 +42,7 @@ class CodedRows:
     sampled_rows: Ids
     sample: Vectors
     compared: int
-    """How many of the nearest by code are compared exactly, where two hundred are wanted."""
+    """How many of the nearest by code are compared exactly, beyond two for each that is wanted."""
 
     @property
     def count(self) -> int:
@@ -49,22 +51,27 @@ class CodedRows:
     def find_nearest(self, vector: Vector, allowed: Mask, *, limit: int) -> Nearest:
         """The nearest of the allowed rows: nearly always, since codes may leave some out."""
         allowed_count = int(np.count_nonzero(allowed))
-        wanted = self.compared + 2 * limit
+        if not allowed_count:
+            return NONE_NEAR
+        rows = self._find_by_code(vector, allowed, allowed_count, self.compared + 2 * limit)
+        scores = self.read(rows) @ vector
+        background = self._measure_background(vector, allowed, allowed_count)
+        return Nearest(*take_best(rows, scores, limit), background)
+
+    def _find_by_code(self, vector: Vector, allowed: Mask, allowed_count: int, wanted: int) -> Ids:
+        """So many of the allowed rows, or more, among which the nearest should be."""
         if allowed_count <= max(COMPARED_WITHOUT_CODES, wanted):
+            return np.flatnonzero(allowed)
+        if allowed_count < SHARE_TO_GATHER * self.count:
             rows = np.flatnonzero(allowed)
-        elif allowed_count < SHARE_TO_GATHER * self.count:
-            rows = np.flatnonzero(allowed)
-            rows = rows[pick_nearest(count_differences(self.codes[:, rows], vector), wanted)]
+            rows = rows[pick_nearest(count_differences(self.codes[:, rows], vector), SIGNS_PER_COMPARED * wanted)]
         else:
             distances = count_differences(self.codes, vector)
             if allowed_count < self.count:
                 distances += ~allowed * OUT_OF_REACH
-            rows = pick_nearest(distances, wanted)
-        if not len(rows):
-            return NONE_NEAR
-        scores = self.read(rows) @ vector
-        background = self._measure_background(vector, allowed, allowed_count)
-        return Nearest(*take_best(rows, scores, limit), background)
+            rows = pick_nearest(distances, min(SIGNS_PER_COMPARED * wanted, allowed_count))
+        similarities = compare_signs(self.codes, rows, vector)
+        return rows[np.argpartition(-similarities, wanted)[:wanted]] if wanted < len(rows) else rows
 
     def read(self, rows: Ids) -> Vectors:
         return self.vectors[rows].astype(np.float32, copy=False)
