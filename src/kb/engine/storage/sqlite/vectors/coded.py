@@ -21,13 +21,13 @@ from kb.engine.storage.sqlite.vectors.nearest import NONE_NEAR, Mask, Nearest, m
 # So few are compared without codes.
 COMPARED_WITHOUT_CODES = 5_000
 # Of so many times as many as are compared exactly, the signs are compared with the query.
-SIGNS_PER_COMPARED = 6
+SIGNS_PER_COMPARED = 4
 # Where less than this share of the rows is allowed, only their codes are compared.
 SHARE_TO_GATHER = 0.15
 # Farther than any two codes can be from one another.
 OUT_OF_REACH = np.uint16(1 << 14)
-# So many scores tell how all are spread, of which a deviation is known to 3 in 100.
-SAMPLED_ROWS = 2_048
+# So many scores tell how all are spread, and a deviation to 3 in 100.
+SAMPLED_ROWS = 1_024
 LEAST_SAMPLED_ROWS = 256
 
 
