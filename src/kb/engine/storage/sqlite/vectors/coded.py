@@ -26,7 +26,7 @@ SIGNS_PER_COMPARED = 4
 SHARE_TO_GATHER = 0.15
 # Farther than any two codes can be from one another.
 OUT_OF_REACH = np.uint16(1 << 14)
-# So many scores tell how all are spread, and a deviation to 3 in 100.
+# So many scores tell how all are spread: their deviation to 2 in 100.
 SAMPLED_ROWS = 1_024
 LEAST_SAMPLED_ROWS = 256
 
