@@ -312,15 +312,16 @@ def test_a_disk_without_room_leaves_the_files_that_are_there(
 
 
 def test_what_a_worker_that_was_killed_left_behind_goes_in_time(
-    tuned_store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+    tuned_store: Store, other_store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unfinished = folder / "kb.sqlite.vectors-abc.unfinished"
     unfinished.mkdir()
-    tuned_store.tune_search()
+    other_store.tune_search()
     assert unfinished.exists()
 
     monkeypatch.setattr(files, "WRITTEN_WITHIN_SECONDS", -1)
-    tuned_store.tune_search()
+    add(other_store, note("a change"))
+    other_store.tune_search()
 
     assert not unfinished.exists()
     assert len(folders_of(folder)) == 1

@@ -296,7 +296,7 @@ class Store(Protocol):
         ...
 
     def tune_search(self) -> None:
-        """Make files that search needs to stay quick, if it has come to that. Takes its time."""
+        """See to what search needs to stay quick, if it has come to that. Takes its time."""
         ...
 
     # integrity

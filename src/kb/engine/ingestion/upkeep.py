@@ -42,7 +42,7 @@ def tune(store: Store, originals: Originals, clock: Callable[[], datetime], stop
         try:
             store.tune_search()
         except (Unavailable, StorageFull):
-            log.exception("The index of vectors could not be made; trying again later.")
+            log.exception("What keeps search quick could not be done; trying again later.")
             rest = TUNE_AGAIN_AFTER_SECONDS
         if stopping.wait(rest):
             return

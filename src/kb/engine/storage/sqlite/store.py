@@ -31,6 +31,8 @@ from kb.engine.storage.sqlite.checksums import register_checksum
 from kb.engine.storage.sqlite.claims import ClaimRows
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.documents import RECENCY, DocumentRows
+from kb.engine.storage.sqlite.full_text import merge_full_text
+from kb.engine.storage.sqlite.index_log import newest_change
 from kb.engine.storage.sqlite.integrity import IntegrityRows
 from kb.engine.storage.sqlite.jobs import JobRows
 from kb.engine.storage.sqlite.journal import JournalRows
@@ -45,6 +47,7 @@ from kb.engine.storage.sqlite.spelling import SpellingRows
 from kb.engine.storage.sqlite.tags import TagRows
 from kb.engine.storage.sqlite.vectors.building import build_files
 from kb.engine.storage.sqlite.vectors.index import VectorIndex
+from kb.engine.storage.sqlite.vectors.reading import count_chunks
 from kb.engine.words import fold
 
 
@@ -69,6 +72,7 @@ class SqliteStore(
         self._database = Database(path, prepare=_add_functions)
         self._vectors = VectorIndex(path, model_fingerprint)
         self._allowed = AllowedScopes()
+        self._tuned_at: int | None = None
         self._schema_version = create_schema(self._database, model_fingerprint=model_fingerprint)
 
     def close(self) -> None:
@@ -76,7 +80,14 @@ class SqliteStore(
         self._vectors.close()
 
     def tune_search(self) -> None:
+        with self._database.read() as db:
+            newest = newest_change(db)
+            if newest == self._tuned_at:
+                return
+            chunk_count = count_chunks(db)
         build_files(self._database, self._path, self._model_fingerprint)
+        merge_full_text(self._database, chunk_count=chunk_count)
+        self._tuned_at = newest
 
     def find_trouble(self) -> str | None:
         if self._database.trouble is not None:
