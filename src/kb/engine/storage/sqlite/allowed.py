@@ -13,13 +13,11 @@ from functools import cached_property
 
 import apsw
 import numpy as np
-import numpy.typing as npt
 
 from kb.engine.model import Ids, Scope
+from kb.engine.storage.sqlite.id_sets import IdSet
 from kb.engine.storage.sqlite.rows import fetch_all
 from kb.engine.storage.sqlite.scope import condition_on_documents
-
-Mask = npt.NDArray[np.bool_]
 
 # Of a million documents, eight megabytes each.
 REMEMBERED_SCOPES = 16
@@ -37,14 +35,8 @@ class AllowedDocuments:
         return int(self.chunk_counts.sum())
 
     @cached_property
-    def _is_allowed(self) -> Mask:
-        """By id; the last place stands for all that are greater."""
-        table = np.zeros(int(self.ids[-1]) + 2 if len(self.ids) else 1, np.bool_)
-        table[self.ids] = True
-        return table
-
-    def have(self, document_ids: Ids) -> Mask:
-        return np.take(self._is_allowed, document_ids, mode="clip")
+    def set(self) -> IdSet:
+        return IdSet(self.ids)
 
     def change(self, document_ids: Sequence[int], allowed: "AllowedDocuments") -> "AllowedDocuments":
         """After a change of these documents, of which some are allowed now."""

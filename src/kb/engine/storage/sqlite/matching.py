@@ -8,8 +8,9 @@ import numpy as np
 
 from kb.engine.errors import Unavailable
 from kb.engine.model import ChunkId, FoundChunk, Ids, LoadedVectors, Scope, Vector, VectorMatches
-from kb.engine.storage.sqlite.allowed import AllowedDocuments, AllowedScopes, Mask
+from kb.engine.storage.sqlite.allowed import AllowedScopes
 from kb.engine.storage.sqlite.database import Database
+from kb.engine.storage.sqlite.id_sets import IdSet, Mask
 from kb.engine.storage.sqlite.match_expression import build_phrase, has_word
 from kb.engine.storage.sqlite.rows import CHUNK_COLUMNS, fetch_all, load_documents, to_chunk
 from kb.engine.storage.sqlite.vectors.index import VectorIndex
@@ -31,7 +32,14 @@ class MatchingRows:
             excluded = [_chunks_with_phrase(db, phrase) for phrase in filter(has_word, scope.excluded)]
 
         def allow(rows: SomeRows) -> Mask:
-            return _allowed_rows(rows, documents, required, excluded)
+            allowed = rows.is_alive
+            if documents is not None:
+                allowed = allowed & documents.set.have(rows.document_ids)
+            for chunks in required:
+                allowed = allowed & chunks.have(rows.chunk_ids)
+            for chunks in excluded:
+                allowed = allowed & ~chunks.have(rows.chunk_ids)
+            return allowed
 
         return snapshot.search(vector, allow, limit=limit)
 
@@ -58,19 +66,9 @@ class MatchingRows:
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
 
-def _allowed_rows(
-    rows: SomeRows, documents: AllowedDocuments | None, required: Sequence[Ids], excluded: Sequence[Ids]
-) -> Mask:
-    allowed = rows.is_alive
-    if documents is not None:
-        allowed = allowed & documents.have(rows.document_ids)
-    for chunk_ids in required:
-        allowed = allowed & np.isin(rows.chunk_ids, chunk_ids)
-    for chunk_ids in excluded:
-        allowed = allowed & ~np.isin(rows.chunk_ids, chunk_ids)
-    return allowed
-
-
-def _chunks_with_phrase(db: apsw.Connection, phrase: str) -> Ids:
-    found = db.execute("SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?", (build_phrase(phrase),))
-    return np.array([row[0] for row in found], np.int64)
+def _chunks_with_phrase(db: apsw.Connection, phrase: str) -> IdSet:
+    # In one string: a row for each of half a million takes twice as long.
+    found = db.execute(
+        "SELECT group_concat(rowid) FROM chunks_fts WHERE chunks_fts MATCH ?", (build_phrase(phrase),)
+    ).get
+    return IdSet(np.fromstring(found or "", np.int64, sep=","))
