@@ -123,7 +123,7 @@ def test_in_an_empty_base_nothing_is_found(store: Store) -> None:
     assert found_by_vector(store, "walrus") == []
     assert len(store.load_vectors(np.array([1])).chunk_ids) == 0
     assert store.load_chunks([ChunkId(1)]) == []
-    assert store.suggest_word("walrus") is None
+    assert store.suggest_words(["walrus"]) == {}
 
 
 def test_chunks_are_loaded_in_the_order_asked_for(store: Store) -> None:
@@ -353,7 +353,7 @@ def test_vectors_come_back_as_they_were_given(store: Store) -> None:
 def test_s4_a_likely_misspelling_is_recognised(store: Store, typed: str, meant: str | None) -> None:
     add_note(store, "the database and the retrieval of text")
 
-    assert store.suggest_word(typed) == meant
+    assert store.suggest_words([typed]) == ({} if meant is None else {typed: meant})
 
 
 def test_the_best_possible_keyword_score_is_above_what_is_reached(store: Store) -> None:

@@ -95,3 +95,14 @@ def test_a_snippet_is_a_piece_of_the_text_no_wider_than_asked(text: str, words: 
 
     assert len(bare) <= width
     assert bare in " ".join(text.split())
+
+
+plain_words = st.lists(st.text("aAbBcC19", min_size=1, max_size=6), min_size=1, max_size=12)
+
+
+@given(plain_words, plain_words, st.sampled_from([" ", "_", "-", "\u2019", "\u2014"]))
+def test_plain_text_is_marked_like_any_other(sought: list[str], words: list[str], between: str) -> None:
+    """An accent anywhere makes it text of the other kind."""
+    text = between.join(words)
+
+    assert cut_snippet(f"{text} é", sought) == f"{cut_snippet(text, sought)} é"

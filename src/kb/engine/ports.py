@@ -291,8 +291,8 @@ class Store(Protocol):
         """The chunks that still exist, in the order asked for."""
         ...
 
-    def suggest_word(self, word: str) -> str | None:
-        """A word of the base that `word` is probably a misspelling of; None if it is known or too far off."""
+    def suggest_words(self, words: Sequence[str]) -> dict[str, str]:
+        """What was probably meant by words that the base does not know; left out are those that it has nothing like."""
         ...
 
     def tune_search(self) -> None:

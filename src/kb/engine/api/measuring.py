@@ -95,7 +95,7 @@ class Measured:
         await self._app(scope, receive, send_and_count)
 
 
-def _get_measurements(request: Request) -> Measurements:
+async def _get_measurements(request: Request) -> Measurements:
     measurements: Measurements = request.app.state.measurements
     return measurements
 

@@ -19,12 +19,15 @@ NOT_BLANK = r"^[^\x00]*[^\s\x00\x1c-\x1f\x85][^\x00]*$"
 NO_VERSION = -1
 
 
-def get_engine(request: Request) -> Engine:
+# Those that only look something up are asynchronous: the framework would take each of the others to a thread and back.
+
+
+async def get_engine(request: Request) -> Engine:
     engine: Engine = request.app.state.engine
     return engine
 
 
-def _parse_ref(
+async def _parse_ref(
     name: Annotated[
         str, Path(alias="id", description="Integer id or UUID.", json_schema_extra={"pattern": REF_PATTERN})
     ],
@@ -35,7 +38,7 @@ def _parse_ref(
     return int(name) if name.isdecimal() else UUID(name)
 
 
-def _parse_if_match(
+async def _parse_if_match(
     if_match: Annotated[
         str | None,
         Header(description="The ETag of the version you have seen: another one is refused with 412."),
@@ -47,7 +50,7 @@ def _parse_if_match(
     return int(version[1]) if version else NO_VERSION
 
 
-def refuse_unknown_parameters(request: Request) -> None:
+async def refuse_unknown_parameters(request: Request) -> None:
     """A mistyped parameter would otherwise be ignored, and its caller none the wiser."""
     route = request.scope["route"]
     known = {field.alias for field in route.dependant.query_params}

@@ -220,8 +220,6 @@ def _suggest(store: Store, typed: str, query: ParsedQuery) -> str | None:
     if len(query.words) > MAX_WORDS_TO_SPELL:
         return None
     better = typed
-    for word in dict.fromkeys(query.words):
-        known = store.suggest_word(word)
-        if known is not None:
-            better = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", known, better)
+    for word, known in store.suggest_words(query.words).items():
+        better = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", known, better)
     return None if better == typed else better

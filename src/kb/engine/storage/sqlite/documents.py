@@ -47,7 +47,7 @@ from kb.engine.storage.sqlite.rows import (
     load_document,
     load_documents,
     load_unchanged_document,
-    to_chunk,
+    to_chunks,
     to_json,
     to_text,
 )
@@ -228,7 +228,7 @@ def _load_detail(
         (document_id, -1 if chunk_limit is None else chunk_limit, chunk_offset),
     )
     text = db.execute("SELECT note_text FROM documents WHERE id = ?", (document_id,)).get
-    return DocumentDetail(load_document(db, document_id), [to_chunk(row) for row in chunks], text)
+    return DocumentDetail(load_document(db, document_id), to_chunks(chunks), text)
 
 
 def _listing_condition(query: DocumentQuery) -> tuple[str, list[object]]:

@@ -12,7 +12,7 @@ from kb.engine.storage.sqlite.allowed import AllowedScopes
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.id_sets import IdSet, Mask
 from kb.engine.storage.sqlite.match_expression import build_phrase, has_word
-from kb.engine.storage.sqlite.rows import CHUNK_COLUMNS, fetch_all, load_documents, to_chunk
+from kb.engine.storage.sqlite.rows import CHUNK_COLUMNS, fetch_all, load_documents, to_chunks
 from kb.engine.storage.sqlite.vectors.index import VectorIndex
 from kb.engine.storage.sqlite.vectors.snapshot import Snapshot, SomeRows
 
@@ -62,7 +62,8 @@ class MatchingRows:
                 (json.dumps(list(chunk_ids)),),
             )
             documents = load_documents(db, sorted({row[-1] for row in rows}))
-        found = {row[0]: FoundChunk(to_chunk(row), documents[row[-1]]) for row in rows}
+        chunks = to_chunks(rows)
+        found = {chunk.id: FoundChunk(chunk, documents[row[-1]]) for chunk, row in zip(chunks, rows, strict=True)}
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
 

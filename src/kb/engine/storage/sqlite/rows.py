@@ -21,6 +21,9 @@ CHUNK_COLUMNS = "id, uuid, ordinal, text, page_num, heading"
 # SQLite's integers end here; a larger one names nothing.
 LARGEST_ID = 2**63 - 1
 
+# What most documents have.
+NO_METADATA = "{}"
+
 
 def fetch_all(db: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
     """All rows. SQLite's columns have the types that the schema and the statement give them, so `Any` it is."""
@@ -79,7 +82,8 @@ def load_documents(db: apsw.Connection, document_ids: Sequence[int]) -> dict[int
         f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE id IN (SELECT value FROM json_each(?))",
         (wanted,),
     )
-    return {row[0]: to_document(row, tags.get(row[0], ())) for row in rows}
+    with damage_told():
+        return {row[0]: to_document(row, tags.get(row[0], ())) for row in rows}
 
 
 def load_document(db: apsw.Connection, document_id: DocumentId) -> Document:
@@ -103,7 +107,6 @@ def damage_told() -> Iterator[None]:
         raise Damaged("A row of the base is damaged. GET /integrity tells which; restore a backup.") from error
 
 
-@damage_told()
 def to_document(row: Sequence[Any], tags: Iterable[str]) -> Document:
     return Document(
         id=DocumentId(row[0]),
@@ -128,10 +131,10 @@ def to_document(row: Sequence[Any], tags: Iterable[str]) -> Document:
 
 
 def to_metadata(text: str) -> Metadata:
-    metadata: Metadata = json.loads(text)
+    metadata: Metadata = json.loads(text) if text != NO_METADATA else {}
     return metadata
 
 
-@damage_told()
-def to_chunk(row: Sequence[Any]) -> Chunk:
-    return Chunk(ChunkId(row[0]), UUID(bytes=row[1]), row[2], row[3], row[4], row[5])
+def to_chunks(rows: Iterable[Sequence[Any]]) -> list[Chunk]:
+    with damage_told():
+        return [Chunk(ChunkId(row[0]), UUID(bytes=row[1]), row[2], row[3], row[4], row[5]) for row in rows]

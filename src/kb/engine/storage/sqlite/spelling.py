@@ -1,5 +1,6 @@
 """Which word of the base was probably meant by one that is nowhere in it."""
 
+from collections.abc import Sequence
 from typing import cast
 
 import apsw
@@ -17,16 +18,21 @@ class SpellingRows:
 
     _database: Database
 
-    def suggest_word(self, word: str) -> str | None:
+    def suggest_words(self, words: Sequence[str]) -> dict[str, str]:
         with self._database.read() as db:
-            tokens = _tokenize(db, word)
-            if len(tokens) != 1 or len(word) < SHORTEST_WORD or not word.isalpha():
-                return None
-            term = tokens[0][2]
-            if db.execute("SELECT 1 FROM chunks_vocabulary WHERE term = ?", (term,)).get is not None:
-                return None
-            nearest = _nearest_term(db, term)
-            return None if nearest is None else _as_written(db, nearest)
+            meant = {word: _suggest(db, word) for word in words if len(word) >= SHORTEST_WORD and word.isalpha()}
+        return {word: known for word, known in meant.items() if known is not None}
+
+
+def _suggest(db: apsw.Connection, word: str) -> str | None:
+    tokens = _tokenize(db, word)
+    if len(tokens) != 1:
+        return None
+    term = tokens[0][2]
+    if db.execute("SELECT 1 FROM chunks_vocabulary WHERE term = ?", (term,)).get is not None:
+        return None
+    nearest = _nearest_term(db, term)
+    return None if nearest is None else _as_written(db, nearest)
 
 
 def _tokenize(db: apsw.Connection, text: str) -> list[tuple[int, int, str]]:
