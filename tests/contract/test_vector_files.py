@@ -17,6 +17,7 @@ from kb.engine.model import EVERYWHERE, Document, Scope
 from kb.engine.ports import Store
 from kb.engine.storage.sqlite.vectors import building, coded, files
 from kb.engine.storage.sqlite.vectors import index as vector_index
+from kb.engine.storage.sqlite.vectors.codes import encode
 
 DOCUMENTS, CHUNKS = 30, 4
 
@@ -121,14 +122,17 @@ def test_s5_changes_are_seen_at_once_whoever_makes_them(
 def test_the_numbers_of_what_is_deleted_are_gone_from_the_files(
     tuned_store: Store, documents: list[Document], folder: Path
 ) -> None:
-    [vectors] = folder.glob("*.vectors-*/vectors")
-    numbers = vector_of(texts_of(4)[0]).tobytes()
-    assert numbers in vectors.read_bytes()
+    [vectors], [codes] = folder.glob("*.vectors-*/vectors"), folder.glob("*.vectors-*/codes")
+    numbers = vector_of(texts_of(4)[0])
+    code = encode(numbers[None]).tobytes()
+    assert numbers.tobytes() in vectors.read_bytes()
+    assert code in codes.read_bytes()
 
     tuned_store.delete_document(documents[4].id, expected_version=None, now=LATER)
     find(tuned_store, "anything")
 
-    assert numbers not in vectors.read_bytes()
+    assert numbers.tobytes() not in vectors.read_bytes()
+    assert code not in codes.read_bytes()
 
 
 def test_e15_clearing_everything_removes_the_files(tuned_store: Store, folder: Path) -> None:

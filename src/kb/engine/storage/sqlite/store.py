@@ -77,7 +77,6 @@ class SqliteStore(
 
     def close(self) -> None:
         self._database.close()
-        self._vectors.close()
 
     def tune_search(self) -> None:
         with self._database.read() as db:

@@ -68,17 +68,15 @@ class About:
 class VectorFiles:
     about: About
     rows: CodedRows
-    descriptor: int
-    """Of the file with the vectors."""
+    folder: Path
 
     def erase(self, rows: Ids) -> None:
-        size = self.rows.vectors.itemsize * self.about.dimension
-        for row in rows.tolist():
-            os.pwrite(self.descriptor, bytes(size), row * size)
-
-    def close(self) -> None:
-        """Whoever still searches may go on: only erasing ends."""
-        os.close(self.descriptor)
+        """Overwrite what is known of these rows, but for their ids. If that fails, it is gone with the files."""
+        _, columns_of_codes = self.about.layout["codes"]
+        with suppress(OSError):
+            _overwrite(self.folder / "vectors", rows, self.about.dimension * self.rows.vectors.itemsize)
+            for column in range(columns_of_codes[0]):
+                _overwrite(self.folder / "codes", column * self.about.count + rows, self.rows.codes.itemsize)
 
 
 def folder_of(base: Path, token: str) -> Path:
@@ -160,7 +158,7 @@ def open_rows(folder: Path, about: About) -> VectorFiles:
         sample=vectors[sampled_rows].astype(np.float32),
         compared=about.compared,
     )
-    return VectorFiles(about, rows, os.open(folder / "vectors", os.O_WRONLY))
+    return VectorFiles(about, rows, folder)
 
 
 def remove_files(base: Path, *, but: str | None) -> None:
@@ -173,6 +171,12 @@ def remove_files(base: Path, *, but: str | None) -> None:
             )
             if folder != kept and not is_being_written:
                 shutil.rmtree(folder)
+
+
+def _overwrite(path: Path, places: Ids, size: int) -> None:
+    with path.open("r+b", buffering=0) as file:
+        for place in places.tolist():
+            os.pwrite(file.fileno(), bytes(size), place * size)
 
 
 @contextmanager

@@ -40,10 +40,6 @@ class VectorIndex:
         self._snapshot: Snapshot | None = None
         self._seen_seq = 0
 
-    def close(self) -> None:
-        with self._lock:
-            self._put_away()
-
     def catch_up(self, db: apsw.Connection) -> Snapshot | None:
         """The vectors as of `db`'s moment, or of a later one; None while there are too many without files."""
         with self._lock:
@@ -97,6 +93,4 @@ class VectorIndex:
 
     def _put_away(self) -> None:
         self._snapshot = None
-        if self._files is not None:
-            self._files.close()
-            self._files = None
+        self._files = None
