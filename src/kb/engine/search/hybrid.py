@@ -111,9 +111,9 @@ def search(store: Store, embedder: Embedder, request: SearchRequest) -> SearchOu
     query = parse_query(request.query)
     scope = replace(request.scope, required=query.required, excluded=query.excluded)
     vector, is_degraded = _embed(store, embedder, query, request.mode)
-    fluency = _measure_fluency(embedder, query)
-    # Who asks for keywords alone wants them with no other endings.
-    any_endings = request.mode is Mode.HYBRID and fluency < KNOWN_LANGUAGE and not query.is_english
+    # Only hybrid search weighs one against the other; who asks for keywords alone wants them with no other endings.
+    fluency = _measure_fluency(embedder, query) if request.mode is Mode.HYBRID else 1.0
+    any_endings = fluency < KNOWN_LANGUAGE and not query.is_english
     for limit in (CANDIDATES, *WIDER):
         keyword = NO_WORDS
         if request.mode is not Mode.VECTOR:
