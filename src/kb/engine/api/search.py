@@ -6,7 +6,7 @@ import time
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Request, Response
 
-from kb.engine.api.answers import SearchAnswer
+from kb.engine.api.answers import SearchAnswer, render_search
 from kb.engine.api.bodies import SearchBody
 from kb.engine.api.measuring import Measurements, MeasurementsDep
 from kb.engine.api.parameters import EngineDep
@@ -39,5 +39,4 @@ def _search(engine: Engine, measurements: Measurements, body: SearchBody) -> Res
     outcome = search(engine.store, engine.embedder, request)
     seconds = time.perf_counter() - started
     measurements.search_seconds.add(request.mode.value, seconds)
-    # Serialised here: handed to the framework, every field would be validated once more.
-    return Response(SearchAnswer.of(outcome, seconds * 1000).model_dump_json(), media_type="application/json")
+    return Response(render_search(outcome, seconds * 1000), media_type="application/json")
