@@ -28,7 +28,7 @@ from bench.agents_at_work.connection import Connection
 from bench.agents_at_work.programs import Programs, start_programs
 from bench.base import fill_base, read_english
 from kb.engine.api import search as route
-from kb.engine.api.answers import SearchAnswer
+from kb.engine.api.answers import render_search
 from kb.engine.api.app import create_app
 from kb.engine.api.guard import Access
 from kb.engine.embedding import read_model
@@ -119,18 +119,14 @@ def make_queries() -> Iterator[str]:
 def profile_steps(engine: Engine, queries: Iterator[str]) -> Timings:
     stopwatch = Stopwatch()
     store, embedder = Timed(engine.store, OF_STORE, stopwatch), Timed(engine.embedder, OF_EMBEDDER, stopwatch)
-    search, render = stopwatch.time(SEARCH, hybrid.search), stopwatch.time(ANSWER, render_answer)
+    search, render = stopwatch.time(SEARCH, hybrid.search), stopwatch.time(ANSWER, render_search)
     with ExitStack() as replaced:
         for name in FUNCTIONS:
             replaced.enter_context(mock.patch.object(hybrid, name, stopwatch.time(name, getattr(hybrid, name))))
         for round_number in range(WARM_UP + ROUNDS):
-            render(search(store, embedder, hybrid.SearchRequest(next(queries))))
+            render(search(store, embedder, hybrid.SearchRequest(next(queries))), took_ms=1.0)
             stopwatch.end_search(is_counted=round_number >= WARM_UP)
     return stopwatch.searches
-
-
-def render_answer(outcome: hybrid.SearchOutcome) -> str:
-    return SearchAnswer.of(outcome, 1.0).model_dump_json()
 
 
 async def profile_app(app: ASGIApp, queries: Iterator[str]) -> list[float]:

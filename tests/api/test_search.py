@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 from tests.api.calls import V1, AddDocument, Json, assert_problem
 
+from kb.engine.api.answers import SearchAnswer
+
 HIT_FIELDS = {
     *("chunk_id", "chunk_uuid", "document_id", "document_uuid", "title", "filename", "source_path", "doc_type"),
     *("format", "tags", "metadata", "text", "snippet", "page_num", "heading", "score", "relevance", "scores"),
@@ -64,6 +66,14 @@ def test_s2_a_result_tells_all_about_itself(api: TestClient, library: dict[str, 
     assert answer["took_ms"] > 0
     scores = [result["score"] for result in answer["results"]]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_an_answer_is_just_what_the_description_promises(api: TestClient, library: dict[str, int]) -> None:
+    api.patch(f"{V1}/documents/{library['seal']}", json={"metadata": {"größe": [1.5, None, {"tief": True}]}})
+
+    for fields in ({}, {"mode": "fts"}, {"mode": "vector"}, {"min_relevance": 1}):
+        content = api.post(f"{V1}/search", json={"query": "the seal on the ice", **fields}).content
+        assert SearchAnswer.model_validate_json(content, strict=True).model_dump_json().encode() == content
 
 
 def test_s2_relevance_can_be_compared_between_queries(api: TestClient, library: dict[str, int]) -> None:

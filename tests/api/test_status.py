@@ -1,9 +1,13 @@
+import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 from starlette.testclient import TestClient
 from tests.api.calls import OPEN, V1, AddDocument, assert_problem
+from tests.api.conftest import serving
 
 from kb.engine.api.app import create_app
 from kb.engine.api.guard import Access
@@ -124,6 +128,40 @@ def test_e27_while_the_model_loads_search_is_by_keyword(unready_api: TestClient,
     assert hybrid["results"][0]["scores"]["vector"] is None
     assert keyword["degraded"] is False
     assert_problem(vector, 503, "unavailable")
+
+
+class WaitingEmbedder(UnreadyEmbedder):
+    """One whose callers wait for its model until the test lets them go."""
+
+    def __init__(self, model: EmbeddingModel) -> None:
+        super().__init__(model, None)
+        self.waiting = threading.Semaphore(0)
+        self.may_go = threading.Event()
+
+    def embed_query(self, text: str) -> Vector:
+        self.waiting.release()
+        self.may_go.wait(30)
+        return super().embed_query(text)
+
+
+def test_those_who_wait_for_the_model_keep_nobody_from_searching_by_keyword(
+    engine: Engine, add_note: AddDocument, embedder: Embedder
+) -> None:
+    add_note("The walrus rests.")
+    loading = WaitingEmbedder(embedder.model)
+    callers = (os.cpu_count() or 1) + 2
+    with serving(replace(engine, embedder=loading)) as (http, _), ThreadPoolExecutor(callers) as threads:
+        by_vector = [
+            threads.submit(http.post, "/search", json={"query": "walrus", "mode": "vector"}) for _ in range(callers)
+        ]
+        for _ in range(callers):
+            assert loading.waiting.acquire(timeout=10)
+
+        found = http.post("/search", json={"query": "walrus"}).json()
+
+        assert found["total"] == 1
+        loading.may_go.set()
+        assert {answer.result().status_code for answer in by_vector} == {503}
 
 
 def test_e28_vectors_of_another_model_are_named_and_left_out(

@@ -53,6 +53,14 @@ def test_a_query_has_the_vector_of_the_same_passage(embedder: Embedder, texts: l
     np.testing.assert_allclose(embedder.embed_query(texts[13]), vectors[13], atol=1e-5)
 
 
+def test_a_query_that_is_asked_again_is_not_embedded_again(embedder: Embedder) -> None:
+    first = embedder.embed_query("where is the ferry?")
+
+    assert embedder.embed_query("Where  is the ferry?") is first
+    assert not first.flags.writeable
+    assert embedder.embed_query("where was the ferry?") is not first
+
+
 def test_no_texts_give_no_vectors(embedder: Embedder) -> None:
     assert embedder.embed_passages([]).shape == (0, embedder.model.dimension)
 

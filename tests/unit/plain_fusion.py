@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean, pstdev
 from typing import NamedTuple
 
-from kb.engine.search.fusion import LEAST_DEVIATION, NEIGHBOUR_WEIGHT, PEER_SHARPNESS, PEER_WEIGHT, PEERS
+from kb.engine.search.fusion import LEAST_DEVIATION, NEIGHBOUR_WEIGHT, PEER_WEIGHT, PEERS
 
 
 class Found(NamedTuple):
@@ -61,8 +61,8 @@ def _opinion_on(one: Found, known: Sequence[Found], vectors: Mapping[int, Sequen
         for other in known
         if other.document_id != one.document_id
     ]
-    nearest = sorted(nearness, reverse=True)[:PEERS]
-    weighted = [(max(similarity, 0.0) ** PEER_SHARPNESS, score) for similarity, score in nearest]
+    last = sorted((similarity for similarity, _ in nearness), reverse=True)[:PEERS][-1:]
+    weighted = [(max(similarity, 0.0) ** 4, score) for similarity, score in nearness if [similarity] >= last]
     whole = sum(weight for weight, _ in weighted)
     return sum(weight * score for weight, score in weighted) / whole if whole > 0 else 0.0
 

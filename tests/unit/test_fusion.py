@@ -32,7 +32,7 @@ def candidate(chunk_id: int, score: float, *, document_id: int = 1, ordinal: int
 
 
 def candidates_of(found: Sequence[Found]) -> Candidates:
-    matches = Matches.of_rows(found)
+    matches = Matches.of_rows(sorted(found))
     unknown = np.full(len(found), np.nan)
     return Candidates(matches.chunk_ids, matches.document_ids, matches.ordinals, unknown, unknown, matches.scores)
 
@@ -53,7 +53,7 @@ def fused(
     for chunk_id, cosine in (cosines or {}).items():
         found.cosines[found.chunk_ids == chunk_id] = cosine
     lowest = keyword[-1].score if len(keyword) >= LIMIT else 0.0
-    return fuse(found, matches[1].scores, weigh=weigh, lowest_keyword_score=lowest).candidates
+    return rank(fuse(found, matches[1].scores, weigh=weigh, lowest_keyword_score=lowest).candidates)
 
 
 def ids(candidates: Candidates) -> list[int]:
@@ -185,11 +185,11 @@ def vectors_of(**by_chunk: Vector) -> LoadedVectors:
 
 
 def with_peers(found: Sequence[Found], vectors: LoadedVectors, vector_weight: float = 0.5) -> list[Found]:
-    return listed(add_peers(candidates_of(found), vectors, vector_weight=vector_weight))
+    return listed(rank(add_peers(candidates_of(found), vectors, vector_weight=vector_weight)))
 
 
 def with_neighbours(found: Sequence[Found], depth: float = 1.0) -> list[Found]:
-    return listed(add_neighbours(candidates_of(found), depth=depth))
+    return listed(rank(add_neighbours(candidates_of(found), depth=depth)))
 
 
 def ids_of(found: Sequence[Found]) -> list[int]:
@@ -276,7 +276,7 @@ def test_equal_scores_rank_by_chunk() -> None:
 def test_a_document_is_represented_by_its_best_chunk_in_the_given_order() -> None:
     found = [candidate(5, 3.0, document_id=2), candidate(1, 2.0, document_id=1), candidate(4, 1.0, document_id=2)]
 
-    assert ids(best_of_each_document(candidates_of(found))) == [5, 1]
+    assert ids(best_of_each_document(rank(candidates_of(found)))) == [5, 1]
 
 
 # Few documents, so that neighbours and peers of the same one are frequent; scores in steps, so that ties are.

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic_core import to_json
 
 from kb.engine.model import Action, AuditEntry, Document, DocumentDetail, Job, JobStatus, NoteRevision, Page
 from kb.engine.search.hybrid import Hit, SearchOutcome
@@ -226,32 +227,6 @@ class HitAnswer(BaseModel):
     created_at: Time
     updated_at: Time | None
 
-    @classmethod
-    def of(cls, hit: Hit) -> Self:
-        document, chunk = hit.document, hit.chunk
-        return cls(
-            chunk_id=chunk.id,
-            chunk_uuid=chunk.uuid,
-            document_id=document.id,
-            document_uuid=document.uuid,
-            title=document.title,
-            filename=document.filename,
-            source_path=document.source_path,
-            doc_type=document.doc_type,
-            format=document.format,
-            tags=list(document.tags),
-            metadata=dict(document.metadata),
-            text=chunk.text,
-            snippet=hit.snippet,
-            page_num=chunk.page_num,
-            heading=chunk.heading,
-            score=round(hit.score, 6),
-            relevance=hit.relevance,
-            scores=ScoresAnswer(fts=hit.keyword_score, vector=hit.cosine),
-            created_at=document.created_at,
-            updated_at=document.updated_at,
-        )
-
 
 class SearchAnswer(BaseModel):
     results: list[HitAnswer]
@@ -260,15 +235,43 @@ class SearchAnswer(BaseModel):
     degraded: bool
     suggestion: str | None
 
-    @classmethod
-    def of(cls, outcome: SearchOutcome, took_ms: float) -> Self:
-        return cls(
-            results=[HitAnswer.of(hit) for hit in outcome.hits],
-            total=outcome.total,
-            took_ms=round(took_ms, 3),
-            degraded=outcome.is_degraded,
-            suggestion=outcome.suggestion,
-        )
+
+def render_search(outcome: SearchOutcome, took_ms: float) -> bytes:
+    """The JSON of a `SearchAnswer`, in a third of the time that making one takes: there is nothing to check."""
+    answer = {
+        "results": [_describe_hit(hit) for hit in outcome.hits],
+        "total": outcome.total,
+        "took_ms": round(took_ms, 3),
+        "degraded": outcome.is_degraded,
+        "suggestion": outcome.suggestion,
+    }
+    return to_json(answer, inf_nan_mode="null")
+
+
+def _describe_hit(hit: Hit) -> dict[str, object]:
+    document, chunk = hit.document, hit.chunk
+    return {
+        "chunk_id": chunk.id,
+        "chunk_uuid": chunk.uuid,
+        "document_id": document.id,
+        "document_uuid": document.uuid,
+        "title": document.title,
+        "filename": document.filename,
+        "source_path": document.source_path,
+        "doc_type": document.doc_type,
+        "format": document.format,
+        "tags": document.tags,
+        "metadata": document.metadata,
+        "text": chunk.text,
+        "snippet": hit.snippet,
+        "page_num": chunk.page_num,
+        "heading": chunk.heading,
+        "score": round(hit.score, 6),
+        "relevance": hit.relevance,
+        "scores": {"fts": hit.keyword_score, "vector": hit.cosine},
+        "created_at": document.created_at.astimezone(UTC),
+        "updated_at": None if document.updated_at is None else document.updated_at.astimezone(UTC),
+    }
 
 
 class AuditEntryAnswer(Answer):

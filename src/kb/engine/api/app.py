@@ -36,6 +36,7 @@ def create_routes(engine: Engine | None = None) -> FastAPI:
     )
     app.state.engine = engine
     app.state.integrity_turn = threading.Lock()
+    app.state.search_turns = search.make_turns()
     app.state.feed = Feed()
     app.state.measurements = Measurements()
     v1 = APIRouter(prefix="/api/v1")

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime_errors
 from tokenizers import Tokenizer
@@ -15,6 +17,9 @@ from kb.engine.model import EmbeddingModel, Vector, Vectors
 
 # Measured on CPUs: larger batches are slower, because their activations fall out of the caches.
 BATCH_SIZE = 8
+
+# An agent asks again, a person turns the page. With its tokens a vector takes less than 4 KB.
+KEPT_QUERIES = 1_000
 
 # The tokenizer needs about 200 bytes a character while it works; a whole book at once would not fit.
 CHARACTERS_AT_ONCE = 50_000
@@ -31,6 +36,7 @@ class OnnxEmbedder:
         self._window = _open_tokenizer(tokenizer)
         self._window.enable_truncation(model.window)
         self._session = _open_session(graph, threads)
+        self._embed_tokens = lru_cache(KEPT_QUERIES)(self._embed_one)
 
     @property
     def model(self) -> EmbeddingModel:
@@ -56,7 +62,12 @@ class OnnxEmbedder:
         return vectors
 
     def embed_query(self, text: str) -> Vector:
-        vector: Vector = self._run([self._window.encode(text).ids])[0]
+        """Not to be written to: of the last queries, by what the model sees of them, the vectors are kept."""
+        return self._embed_tokens(np.array(self._window.encode(text).ids, np.int32).tobytes())
+
+    def _embed_one(self, tokens: bytes) -> Vector:
+        vector: Vector = self._run([np.frombuffer(tokens, np.int32)])[0]
+        vector.flags.writeable = False
         return vector
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
@@ -66,7 +77,7 @@ class OnnxEmbedder:
             for begin, end in self._whole_text.encode(stretch, add_special_tokens=False).offsets
         ]
 
-    def _run(self, batch: list[list[int]]) -> Vectors:
+    def _run(self, batch: Sequence[Sequence[int] | npt.NDArray[np.int32]]) -> Vectors:
         tokens = np.zeros((len(batch), max(map(len, batch))), np.int32)
         mask = np.zeros_like(tokens)
         for row, ids in enumerate(batch):

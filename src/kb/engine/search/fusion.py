@@ -7,6 +7,7 @@ fusion), but they throw away how much better the first is than the second. How m
 neighbours in a long one. `docs/design/search.md` has the figures, and what was dropped.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
@@ -25,8 +26,6 @@ PEER_WEIGHT = 0.6
 PEERS = 5
 # Beyond the first hundred nothing comes into the first ten any more.
 CANDIDATES_WITH_PEERS = 100
-# The nearest peers count most.
-PEER_SHARPNESS = 4
 
 # Scores that differ by less are equal: what is left is rounding.
 LEAST_DEVIATION = 1e-12
@@ -36,7 +35,7 @@ LEAST_DEVIATION = 1e-12
 class Candidates:
     """Chunks that some method found, with what each method thinks of them: not a number where it does not know.
 
-    A chunk is a place in each of the arrays.
+    A chunk is a place in each of the arrays. Until they are ranked, they are in the order of their ids.
     """
 
     chunk_ids: Ids
@@ -64,49 +63,29 @@ class Candidates:
 
 class Fused(NamedTuple):
     candidates: Candidates
-    """Best first."""
     vector_weight: float
 
 
 def join(keyword: Matches, vector: Matches) -> Candidates:
     """The chunks of both lists, each once. Where one list is empty, the scores are the other's; else there are none."""
-    if not len(vector):
-        unknown = np.full(len(keyword), np.nan)
-        return Candidates(
-            keyword.chunk_ids, keyword.document_ids, keyword.ordinals, keyword.scores, unknown, keyword.scores
-        )
-    if not len(keyword):
-        unknown = np.full(len(vector), np.nan)
-        return Candidates(vector.chunk_ids, vector.document_ids, vector.ordinals, unknown, vector.scores, vector.scores)
-    places = locate(keyword.chunk_ids, among=vector.chunk_ids)
-    is_new = places < 0
-    places[is_new] = np.arange(len(vector), len(vector) + np.count_nonzero(is_new))
-    chunk_ids = np.concatenate((vector.chunk_ids, keyword.chunk_ids[is_new]))
-    keyword_scores, cosines, scores = np.full((3, len(chunk_ids)), np.nan)
-    keyword_scores[places] = keyword.scores
-    cosines[: len(vector)] = vector.scores
+    chunk_ids, places = np.unique(np.concatenate((keyword.chunk_ids, vector.chunk_ids)), return_index=True)
+    keyword_scores, cosines = np.full((2, len(chunk_ids)), np.nan)
+    keyword_scores[np.searchsorted(chunk_ids, keyword.chunk_ids)] = keyword.scores
+    cosines[np.searchsorted(chunk_ids, vector.chunk_ids)] = vector.scores
     return Candidates(
         chunk_ids,
-        np.concatenate((vector.document_ids, keyword.document_ids[is_new])),
-        np.concatenate((vector.ordinals, keyword.ordinals[is_new])),
+        np.concatenate((keyword.document_ids, vector.document_ids))[places],
+        np.concatenate((keyword.ordinals, vector.ordinals))[places],
         keyword_scores,
         cosines,
-        scores,
+        scores=cosines if not len(keyword) else keyword_scores if not len(vector) else np.full(len(chunk_ids), np.nan),
     )
-
-
-def locate(ids: Ids, *, among: Ids) -> Ids:
-    """The place of each, or -1."""
-    order = np.argsort(among)
-    ranks = np.searchsorted(among, ids, sorter=order)
-    places = order[np.minimum(ranks, len(among) - 1)]
-    return np.where(among[places] == ids, places, -1)
 
 
 def fuse(
     found: Candidates, near: Scores, *, weigh: Callable[[float], float], lowest_keyword_score: float = 0.0
 ) -> Fused:
-    """Rank what was found by words and by vectors, `near` being the scores of the latter.
+    """Give scores to what was found by words and by vectors, `near` being the scores of the latter.
 
     A chunk without a keyword score is given the lowest, one without a vector stands with the least similar. `weigh` is
     asked for the share of the vectors and told by how many deviations the best keyword score stands out.
@@ -117,13 +96,15 @@ def fuse(
     vector_part = standardise(by_vector, near)
     vector_weight = weigh(float(keyword_part.max(initial=0.0)))
     scores = (1 - vector_weight) * keyword_part + vector_weight * vector_part
-    return Fused(rank(replace(found, scores=scores)), vector_weight)
+    return Fused(replace(found, scores=scores), vector_weight)
 
 
 def standardise(scores: Scores, sample: Scores) -> Scores:
     """How many deviations of the sample each score lies above its mean; where all are equal, none stands out."""
-    deviation = float(np.std(sample))
-    return (scores - np.mean(sample)) / deviation if deviation > LEAST_DEVIATION else np.zeros(len(scores))
+    mean = np.add.reduce(sample) / len(sample)
+    distances = sample - mean
+    deviation = math.sqrt(distances @ distances / len(sample))
+    return (scores - mean) / deviation if deviation > LEAST_DEVIATION else np.zeros(len(scores))
 
 
 def add_peers(candidates: Candidates, vectors: LoadedVectors, *, vector_weight: float) -> Candidates:
@@ -135,18 +116,23 @@ def add_peers(candidates: Candidates, vectors: LoadedVectors, *, vector_weight: 
     count = len(vectors.chunk_ids)
     if count < 2:
         return candidates
-    known = locate(vectors.chunk_ids, among=candidates.chunk_ids)
+    known = np.searchsorted(candidates.chunk_ids, vectors.chunk_ids)
     documents = candidates.document_ids[known]
-    matrix = vectors.matrix
-    similarities = np.where(documents[:, None] == documents, 0.0, np.maximum(matrix @ matrix.T, 0.0))
-    peers = np.argpartition(-similarities, min(PEERS, count - 1), axis=1)[:, :PEERS]
-    weights = np.take_along_axis(similarities, peers, axis=1) ** PEER_SHARPNESS
+    similarities = vectors.matrix @ vectors.matrix.T
+    np.maximum(similarities, 0.0, out=similarities)
+    np.putmask(similarities, documents[:, None] == documents, 0.0)
+    if count > PEERS:
+        # All that are as similar as the last of them count too: which of them came first would be chance.
+        last = np.partition(similarities, count - PEERS, axis=1)[:, count - PEERS, None]
+        np.putmask(similarities, similarities < last, 0.0)
+    # The fourth power, so that the nearest count most.
+    weights = np.square(np.square(similarities, dtype=np.float64))
     sums = weights.sum(axis=1)
-    told = (weights * candidates.scores[known][peers]).sum(axis=1)
-    opinions = np.where(sums > 0, told / np.where(sums > 0, sums, 1.0), 0.0)
+    told = weights @ candidates.scores[known]
+    opinions = np.divide(told, sums, out=np.zeros(count), where=sums > 0)
     scores = candidates.scores.copy()
     scores[known] += PEER_WEIGHT * vector_weight * (opinions - opinions.min())
-    return rank(replace(candidates, scores=scores))
+    return replace(candidates, scores=scores)
 
 
 def add_neighbours(candidates: Candidates, *, depth: float) -> Candidates:
@@ -157,23 +143,26 @@ def add_neighbours(candidates: Candidates, *, depth: float) -> Candidates:
     """
     if not len(candidates) or depth == 0:
         return candidates
-    mean = sum(candidates.scores.tolist()) / len(candidates)
+    mean = np.add.reduce(candidates.scores) / len(candidates)
     help_given = depth * NEIGHBOUR_WEIGHT * np.maximum(candidates.scores - mean, 0.0)
     # Numbered so that just the neighbours in a document have numbers that follow one another.
-    _, documents = np.unique(candidates.document_ids, return_inverse=True)
-    numbers = documents * (candidates.ordinals.max() + 2) + candidates.ordinals
-    places, place_of = np.unique(numbers, return_inverse=True)
-    helps = np.bincount(place_of, weights=help_given)
-    follows = np.diff(places) == 1
-    gains = np.zeros(len(places))
-    gains[1:] += np.where(follows, helps[:-1], 0.0)
-    gains[:-1] += np.where(follows, helps[1:], 0.0)
-    return rank(replace(candidates, scores=candidates.scores + gains[place_of]))
+    numbers = candidates.document_ids * (candidates.ordinals.max() + 2) + candidates.ordinals
+    in_place = np.argsort(numbers)
+    before, after = in_place[:-1], in_place[1:]
+    follows = numbers[after] == numbers[before] + 1
+    scores = candidates.scores.copy()
+    scores[after] += follows * help_given[before]
+    scores[before] += follows * help_given[after]
+    return replace(candidates, scores=scores)
 
 
 def rank(candidates: Candidates) -> Candidates:
-    """Best first; equal ones by chunk, so that the order is the same each time."""
-    return candidates.take(np.lexsort((candidates.chunk_ids, -candidates.scores)))
+    """Best first; equal ones stay in the order of their chunks, so that it is the same each time."""
+    return candidates.take(order_by_score(candidates))
+
+
+def order_by_score(candidates: Candidates) -> Ids:
+    return np.argsort(-candidates.scores, kind="stable")
 
 
 def best_of_each_document(candidates: Candidates) -> Candidates:

@@ -44,7 +44,8 @@ from kb.engine.search.fusion import (
     best_of_each_document,
     fuse,
     join,
-    locate,
+    order_by_score,
+    rank,
 )
 from kb.engine.search.query import ParsedQuery, parse_query
 from kb.engine.search.relevance import estimate_relevance
@@ -111,9 +112,9 @@ def search(store: Store, embedder: Embedder, request: SearchRequest) -> SearchOu
     query = parse_query(request.query)
     scope = replace(request.scope, required=query.required, excluded=query.excluded)
     vector, is_degraded = _embed(store, embedder, query, request.mode)
-    fluency = _measure_fluency(embedder, query)
-    # Who asks for keywords alone wants them with no other endings.
-    any_endings = request.mode is Mode.HYBRID and fluency < KNOWN_LANGUAGE and not query.is_english
+    # Only hybrid search weighs one against the other; who asks for keywords alone wants them with no other endings.
+    fluency = _measure_fluency(embedder, query) if request.mode is Mode.HYBRID else 1.0
+    any_endings = fluency < KNOWN_LANGUAGE and not query.is_english
     for limit in (CANDIDATES, *WIDER):
         keyword = NO_WORDS
         if request.mode is not Mode.VECTOR:
@@ -200,9 +201,10 @@ def _merge(
             # nearly the score of its last.
             lowest_keyword_score=float(keyword.matches.scores[-1]) if len(keyword.matches) >= limit else 0.0,
         )
-        vectors = store.load_vectors(candidates.chunk_ids[:CANDIDATES_WITH_PEERS])
+        best = order_by_score(candidates)[:CANDIDATES_WITH_PEERS]
+        vectors = store.load_vectors(candidates.chunk_ids[best])
         candidates = add_peers(candidates, vectors, vector_weight=vector_weight)
-    return add_neighbours(candidates, depth=depth)
+    return rank(add_neighbours(candidates, depth=depth))
 
 
 def _compare(store: Store, vector: Vector, candidates: Candidates) -> Candidates:
@@ -211,7 +213,7 @@ def _compare(store: Store, vector: Vector, candidates: Candidates) -> Candidates
     if not len(vectors.chunk_ids):
         return candidates
     cosines = candidates.cosines.copy()
-    cosines[locate(vectors.chunk_ids, among=candidates.chunk_ids)] = vectors.matrix @ vector
+    cosines[np.searchsorted(candidates.chunk_ids, vectors.chunk_ids)] = vectors.matrix @ vector
     return replace(candidates, cosines=cosines)
 
 
