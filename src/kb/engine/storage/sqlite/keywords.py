@@ -2,28 +2,41 @@
 
 import json
 import math
-import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from time import thread_time
 
 import apsw
+import numpy as np
 
+from kb.engine.errors import TooBroad
 from kb.engine.model import NO_MATCHES, KeywordMatches, Matches, Scope
+from kb.engine.storage.sqlite.allowed import AllowedScopes
+from kb.engine.storage.sqlite.allowed_chunks import AllowedChunks, ChunkOwners
+from kb.engine.storage.sqlite.chunk_ranking import RankedChunks, rank_chunks
 from kb.engine.storage.sqlite.database import Database
-from kb.engine.storage.sqlite.match_expression import Phrase, build_match_expression, find_phrases
+from kb.engine.storage.sqlite.match_expression import Phrase, find_phrases
 from kb.engine.storage.sqlite.rows import fetch_all
-from kb.engine.storage.sqlite.scope import condition_on_documents
+from kb.engine.storage.sqlite.word_index import WordIndex, Words
+from kb.engine.storage.sqlite.word_plan import CountedPhrase
 
-# A word in the title says more about a chunk than one in its text; docs/design/search.md has what 1, 2 and 4 did.
-COLUMN_WEIGHTS = "2.0, 1.0, 1.0"
 # FTS5's constant: the score of one term approaches (K1 + 1) * idf.
 BM25_K1 = 1.2
+# What a search may cost at most; nearly all cost a hundredth of it. Measured as the thread's own time, so that nobody is
+# turned away because the machine is busy or its disk slow.
+LONGEST_SEARCH_SECONDS = 0.25
+# How often SQLite looks at the clock, in its own steps: about every millisecond.
+STEPS_BETWEEN_LOOKS = 10_000
 
 
 class KeywordRows:
     """The part of the store that finds chunks by their words."""
 
     _database: Database
+    _word_index: WordIndex
+    _allowed: AllowedScopes
+    _owners: ChunkOwners
 
     def find_by_text(
         self,
@@ -35,70 +48,94 @@ class KeywordRows:
         spellings: Sequence[str] = (),
     ) -> KeywordMatches:
         phrases = find_phrases(words, scope, any_endings=any_endings, spellings=spellings)
-        expression = build_match_expression(phrases, scope)
-        if expression is None:
+        if not phrases:
             return KeywordMatches(NO_MATCHES, 0.0)
-        is_in_scope, values = "", list[object]()
-        if scope.limits_documents:
-            condition, values = condition_on_documents(scope)
-            # The + keeps SQLite from asking FTS5 for each allowed chunk in turn (300 times slower when most are).
-            is_in_scope = (
-                "AND +rowid IN (SELECT id FROM chunks WHERE document_id IN "
-                f"(SELECT id FROM documents WHERE {condition}))"
-            )
-        with self._database.read() as db:
-            # Ordered by bm25() itself, since ORDER BY rank would sort all matches before the limit; and joined only
-            # after the limit.
-            found = fetch_all(
-                db,
-                "SELECT chunks.id, chunks.document_id, chunks.ordinal, best.score "
-                f"FROM (SELECT rowid, -bm25(chunks_fts, {COLUMN_WEIGHTS}) AS score FROM chunks_fts "
-                f"WHERE chunks_fts MATCH ? {is_in_scope} ORDER BY score DESC, rowid LIMIT ?) AS best "
-                "JOIN chunks ON chunks.id = best.rowid ORDER BY best.score DESC, chunks.id",
-                (expression, *values, limit),
-            )
-            best_possible = _best_possible_score(db, phrases, scope) if found else 0.0
-        return KeywordMatches(Matches.of_rows(found), best_possible)
+        with self._database.read() as db, _time_limited(db):
+            known = self._word_index.at(db)
+            counted = [_count(known, phrase) for phrase in phrases]
+            if not _can_match(counted):
+                return KeywordMatches(NO_MATCHES, 0.0)
+            documents = self._allowed.find(db, scope)
+            allowed = None if documents is None else AllowedChunks(db, documents, self._owners)
+            ranked = rank_chunks(known, counted, scope, allowed, limit=limit)
+            matches = _load(db, ranked)
+            return KeywordMatches(matches, _best_possible_score(known, phrases) if len(matches) else 0.0)
 
 
-def register_query_description(connection: apsw.Connection) -> None:
-    """Give SQL a function that tells how FTS5 understood a query: the number of rows, and its phrases' terms."""
+def register_row_count(connection: apsw.Connection) -> None:
+    """Give SQL a function that tells how many rows FTS5 has."""
 
-    def describe_query(api: apsw.FTS5ExtensionApi, *_: object) -> str:
-        return json.dumps([api.row_count, api.phrases])
+    def count_rows(api: apsw.FTS5ExtensionApi, *_: object) -> int:
+        return api.row_count
 
-    connection.register_fts5_function("describe_query", describe_query)
+    connection.register_fts5_function("count_rows", count_rows)
 
 
-def _best_possible_score(db: apsw.Connection, phrases: Sequence[Phrase], scope: Scope) -> float:
+@contextmanager
+def _time_limited(db: apsw.Connection) -> Iterator[None]:
+    deadline = thread_time() + LONGEST_SEARCH_SECONDS
+    db.set_progress_handler(lambda: thread_time() > deadline, STEPS_BETWEEN_LOOKS)
+    try:
+        yield
+    except apsw.InterruptError as error:
+        if thread_time() > deadline:
+            raise TooBroad("These words are in too many documents to be looked for. Use rarer ones.") from error
+        raise
+    finally:
+        db.set_progress_handler(None)
+
+
+def _can_match(phrases: Sequence[CountedPhrase]) -> bool:
+    return any(counted.chunks for counted in phrases) and all(
+        counted.chunks for counted in phrases if counted.phrase.is_required
+    )
+
+
+def _count(words: Words, phrase: Phrase) -> CountedPhrase:
+    chunks = words.count(phrase).chunks
+    return CountedPhrase(phrase, chunks, _inverse_frequency(chunks, words.row_count))
+
+
+def _load(db: apsw.Connection, ranked: RankedChunks) -> Matches:
+    """Those that are still there."""
+    found = fetch_all(
+        db,
+        "SELECT id, document_id, ordinal FROM chunks WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
+        (json.dumps(ranked.ids.tolist()),),
+    )
+    columns = np.array(found, np.int64).reshape(-1, 3)
+    is_there = np.isin(ranked.ids, columns[:, 0])
+    ids, scores = ranked.ids[is_there], ranked.scores[is_there]
+    places = np.searchsorted(columns[:, 0], ids)
+    return Matches(ids, columns[places, 1], columns[places, 2], scores)
+
+
+def _best_possible_score(words: Words, phrases: Sequence[Phrase]) -> float:
     """The bm25 score of an imagined chunk that holds everything sought, just as it was asked for, and little else.
 
     Words that no chunk has count too: a chunk with the other half of the query is half an answer. Other spellings do
     not: nobody writes a name in two ways at once.
     """
-    sought = build_match_expression(phrases, replace(scope, excluded=()))
-    description = db.execute(
-        "SELECT describe_query(chunks_fts) FROM chunks_fts WHERE chunks_fts MATCH ? LIMIT 1", (sought,)
-    ).get
-    row_count, terms_of_phrases = json.loads(description)
     forms_of_words: list[list[int]] = []
-    # Required phrases are there twice, the second time behind all others; FTS5 counts them twice as well.
-    again = [Phrase("")] * (len(terms_of_phrases) - len(phrases))
-    for terms, phrase in zip(terms_of_phrases, [*phrases, *again], strict=True):
+    # FTS5 counts required phrases twice: they are ranked by, and stand beside what is ranked by.
+    for phrase in chain(phrases, (phrase for phrase in phrases if phrase.is_required)):
         if phrase.is_spelling:
             continue
-        count = _count_beginning if phrase.is_beginning else _count_chunks_with
-        frequency = min((count(db, term) for term in terms), default=0)
+        frequency = words.count(phrase).rarest_term
         if phrase.is_other_form:
             forms_of_words[-1].append(frequency)
         else:
             forms_of_words.append([frequency])
-    # As in FTS5: a term in more than half of all rows is worth next to nothing.
     return sum(
-        (BM25_K1 + 1) * max(math.log((max(row_count - frequency, 0) + 0.5) / (frequency + 0.5)), 1e-6)
+        (BM25_K1 + 1) * _inverse_frequency(frequency, words.row_count)
         for forms in forms_of_words
         for frequency in _frequencies_to_expect(*forms)
     )
+
+
+def _inverse_frequency(frequency: int, row_count: int) -> float:
+    """As in FTS5: a term in more than half of all rows is worth next to nothing."""
+    return max(math.log((max(row_count - frequency, 0) + 0.5) / (frequency + 0.5)), 1e-6)
 
 
 def _frequencies_to_expect(word: int, *others: int) -> list[int]:
@@ -106,13 +143,3 @@ def _frequencies_to_expect(word: int, *others: int) -> list[int]:
     if not others:
         return [word]
     return [word or max(others), max(others)]
-
-
-def _count_chunks_with(db: apsw.Connection, term: str) -> int:
-    return db.execute("SELECT doc FROM chunks_vocabulary WHERE term = ?", (term,)).get or 0
-
-
-def _count_beginning(db: apsw.Connection, term: str) -> int:
-    """At most so many chunks have a word that begins like this: one with two such words counts twice."""
-    beyond = term + chr(sys.maxunicode)
-    return db.execute("SELECT sum(doc) FROM chunks_vocabulary WHERE term >= ? AND term < ?", (term, beyond)).get or 0

@@ -1,13 +1,10 @@
 """Which word of the base was probably meant by one that is nowhere in it."""
 
-from typing import cast
-
 import apsw
 
 from kb.engine.storage.sqlite.database import Database
+from kb.engine.storage.sqlite.tokens import tokenize
 
-# As in the table `chunks_fts`: a word is looked up as the table would have stored it.
-TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2", "categories", "L* N* Co M*"])
 # Short words are near too many others.
 SHORTEST_WORD = 4
 
@@ -19,7 +16,7 @@ class SpellingRows:
 
     def suggest_word(self, word: str) -> str | None:
         with self._database.read() as db:
-            tokens = _tokenize(db, word)
+            tokens = tokenize(db, word)
             if len(tokens) != 1 or len(word) < SHORTEST_WORD or not word.isalpha():
                 return None
             term = tokens[0][2]
@@ -27,12 +24,6 @@ class SpellingRows:
                 return None
             nearest = _nearest_term(db, term)
             return None if nearest is None else _as_written(db, nearest)
-
-
-def _tokenize(db: apsw.Connection, text: str) -> list[tuple[int, int, str]]:
-    name, arguments = TOKENIZER
-    tokens = db.fts5_tokenizer(name, arguments)(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None)
-    return cast(list[tuple[int, int, str]], tokens)
 
 
 def _nearest_term(db: apsw.Connection, term: str) -> str | None:
@@ -81,5 +72,5 @@ def _as_written(db: apsw.Connection, term: str) -> str | None:
         f"SELECT {column} FROM searchable_chunks WHERE id = ?",
         (chunk_id,),
     ).get
-    start, end, _ = _tokenize(db, text)[offset]
+    start, end, _ = tokenize(db, text)[offset]
     return str(text.encode()[start:end].decode())
