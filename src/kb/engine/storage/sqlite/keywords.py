@@ -1,9 +1,8 @@
 """Finding chunks in SQLite by their words, with FTS5."""
 
-import json
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import chain
 from time import thread_time
 
@@ -13,17 +12,16 @@ import numpy as np
 from kb.engine.errors import TooBroad
 from kb.engine.model import NO_MATCHES, KeywordMatches, Matches, Scope
 from kb.engine.storage.sqlite.allowed import AllowedScopes
-from kb.engine.storage.sqlite.allowed_chunks import AllowedChunks, ChunkOwners
-from kb.engine.storage.sqlite.chunk_ranking import RankedChunks, rank_chunks
+from kb.engine.storage.sqlite.chunk_places import AllowedChunks, ChunkPlaces
+from kb.engine.storage.sqlite.chunk_ranking import rank_chunks
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.match_expression import Phrase, find_phrases
-from kb.engine.storage.sqlite.rows import fetch_all
 from kb.engine.storage.sqlite.word_index import WordIndex, Words
 from kb.engine.storage.sqlite.word_plan import CountedPhrase
 
 # FTS5's constant: the score of one term approaches (K1 + 1) * idf.
 BM25_K1 = 1.2
-# What a search may cost at most; nearly all cost a hundredth of it. Measured as the thread's own time, so that nobody is
+# What a search may cost at most; nearly all cost a hundredth of it. It is the thread's own time, so that nobody is
 # turned away because the machine is busy or its disk slow.
 LONGEST_SEARCH_SECONDS = 0.25
 # How often SQLite looks at the clock, in its own steps: about every millisecond.
@@ -36,7 +34,7 @@ class KeywordRows:
     _database: Database
     _word_index: WordIndex
     _allowed: AllowedScopes
-    _owners: ChunkOwners
+    _places: ChunkPlaces
 
     def find_by_text(
         self,
@@ -50,16 +48,23 @@ class KeywordRows:
         phrases = find_phrases(words, scope, any_endings=any_endings, spellings=spellings)
         if not phrases:
             return KeywordMatches(NO_MATCHES, 0.0)
-        with self._database.read() as db, _time_limited(db):
+        with self._database.read() as db, ExitStack() as stack:
+            # These two are read once and then kept, however long it takes.
+            places = self._places.at(db)
+            documents = self._allowed.find(db, scope)
+            stack.enter_context(_time_limited(db))
             known = self._word_index.at(db)
             counted = [_count(known, phrase) for phrase in phrases]
             if not _can_match(counted):
                 return KeywordMatches(NO_MATCHES, 0.0)
-            documents = self._allowed.find(db, scope)
-            allowed = None if documents is None else AllowedChunks(db, documents, self._owners)
+            allowed = None if documents is None else AllowedChunks(db, documents, places)
             ranked = rank_chunks(known, counted, scope, allowed, limit=limit)
-            matches = _load(db, ranked)
-            return KeywordMatches(matches, _best_possible_score(known, phrases) if len(matches) else 0.0)
+            if len(ranked.ids) == 0:
+                return KeywordMatches(NO_MATCHES, 0.0)
+            best_possible = _best_possible_score(known, phrases)
+        document_ids, ordinals = places.document_ids[ranked.ids], places.ordinals[ranked.ids]
+        matches = Matches(ranked.ids, document_ids.astype(np.int64), ordinals.astype(np.int64), ranked.scores)
+        return KeywordMatches(matches, best_possible)
 
 
 def register_row_count(connection: apsw.Connection) -> None:
@@ -94,20 +99,6 @@ def _can_match(phrases: Sequence[CountedPhrase]) -> bool:
 def _count(words: Words, phrase: Phrase) -> CountedPhrase:
     chunks = words.count(phrase).chunks
     return CountedPhrase(phrase, chunks, _inverse_frequency(chunks, words.row_count))
-
-
-def _load(db: apsw.Connection, ranked: RankedChunks) -> Matches:
-    """Those that are still there."""
-    found = fetch_all(
-        db,
-        "SELECT id, document_id, ordinal FROM chunks WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
-        (json.dumps(ranked.ids.tolist()),),
-    )
-    columns = np.array(found, np.int64).reshape(-1, 3)
-    is_there = np.isin(ranked.ids, columns[:, 0])
-    ids, scores = ranked.ids[is_there], ranked.scores[is_there]
-    places = np.searchsorted(columns[:, 0], ids)
-    return Matches(ids, columns[places, 1], columns[places, 2], scores)
 
 
 def _best_possible_score(words: Words, phrases: Sequence[Phrase]) -> float:

@@ -27,8 +27,8 @@ import apsw
 from kb.engine.errors import KbError
 from kb.engine.model import Statistics
 from kb.engine.storage.sqlite.allowed import AllowedScopes
-from kb.engine.storage.sqlite.allowed_chunks import ChunkOwners
 from kb.engine.storage.sqlite.checksums import register_checksum
+from kb.engine.storage.sqlite.chunk_places import ChunkPlaces
 from kb.engine.storage.sqlite.claims import ClaimRows
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.documents import RECENCY, DocumentRows
@@ -76,7 +76,7 @@ class SqliteStore(
         self._allowed = AllowedScopes()
         self._tuned_at: int | None = None
         self._word_index = WordIndex()
-        self._owners = ChunkOwners()
+        self._places = ChunkPlaces()
         self._schema_version = create_schema(self._database, model_fingerprint=model_fingerprint)
 
     def close(self) -> None:

@@ -4,10 +4,10 @@ Asking FTS5 costs 18 ns for each chunk that has a word, only to be told how many
 them: for a word of a million chunks' every seventh that is 2.5 and 5 ms, in each search anew. Both are therefore kept,
 the second as a bit for each chunk. FTS5 is the truth; this is derived from it.
 
-Chunk ids only ever rise, so what was added is what lies behind the last chunk looked at, and is read when a word is next
-asked for. A deleted chunk keeps its bits: whoever takes chunks from here looks whether they are still there. Only a
-new title changes the words of a chunk that stays; then all is forgotten, and so it is when one chunk in a hundred has come
-or gone. Until then counts lag behind a little.
+Chunk ids only ever rise, so what was added lies behind the last chunk looked at, and is read when a word is next asked
+for. A deleted chunk stays here: whoever takes chunks from here looks whether they are still there. Only a new title
+changes the words of a chunk that stays; then all is forgotten, and so it is when one chunk in a hundred has come or
+gone. Until then counts lag behind a little.
 """
 
 import json
@@ -22,9 +22,10 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
+from kb.engine.model import Ids
 from kb.engine.storage.sqlite.index_log import documents_changed_since
 from kb.engine.storage.sqlite.match_expression import Phrase
-from kb.engine.storage.sqlite.rows import fetch_all
+from kb.engine.storage.sqlite.rows import LARGEST_ID, fetch_all
 from kb.engine.storage.sqlite.tokens import find_terms
 
 Mask = npt.NDArray[np.bool_]
@@ -44,6 +45,16 @@ class Frequency(NamedTuple):
     """How many chunks have the rarest of its terms."""
 
 
+def read_ids(db: apsw.Connection, expression: str, *, first: int = 0, last: int = LARGEST_ID) -> Ids:
+    """The chunks that match, in ascending order."""
+    # As one text, which numpy reads: rows given to Python one by one take three times as long.
+    found = db.execute(
+        "SELECT group_concat(rowid) FROM chunks_fts WHERE chunks_fts MATCH ? AND rowid BETWEEN ? AND ?",
+        (expression, first, last),
+    ).get
+    return np.fromstring(found or "", np.int64, sep=",")
+
+
 @dataclass(frozen=True)
 class WordRows:
     """The chunks that match an expression, up to a certain chunk."""
@@ -60,13 +71,7 @@ class WordRows:
         if earlier is not None:
             table[: earlier.last_chunk + 1] = earlier.table()[: last_chunk + 1]
             first = earlier.last_chunk + 1
-        # As one text, which numpy reads: rows given to Python one by one take three times as long.
-        found = db.execute(
-            "SELECT group_concat(rowid) FROM chunks_fts WHERE chunks_fts MATCH ? AND rowid BETWEEN ? AND ?",
-            (expression, first, last_chunk),
-        ).get
-        if found is not None:
-            table[np.fromstring(found, np.int64, sep=",")] = True
+        table[read_ids(db, expression, first=first, last=last_chunk)] = True
         return cls.of_table(table, last_chunk)
 
     @classmethod
@@ -96,6 +101,7 @@ class WordIndex:
         self._counted_at = (0, 0)
         self._last_chunk = 0
         self._counts: dict[str, Frequency] = {}
+        self._used: set[str] = set()
         self._rows: OrderedDict[str, WordRows] = OrderedDict()
 
     def at(self, db: apsw.Connection) -> "Words":
@@ -125,6 +131,19 @@ class WordIndex:
                 if len(self._counts) >= MOST_COUNTS:
                     self._counts.clear()
                 self._counts[expression] = frequency
+
+    def is_known(self, expression: str) -> bool:
+        return expression in self._rows
+
+    def note_use(self, expression: str) -> bool:
+        """Returns whether it is the first."""
+        with self._lock:
+            if expression in self._used:
+                return False
+            if len(self._used) >= MOST_COUNTS:
+                self._used.clear()
+            self._used.add(expression)
+            return True
 
     def find_rows(self, expression: str) -> WordRows | None:
         with self._lock:
@@ -160,6 +179,10 @@ class Words:
             frequency = _count(self.db, phrase)
             self.index.keep_count(phrase.expression, frequency, newest_change=self.newest_change)
         return frequency
+
+    def are_rows_due(self, expression: str) -> bool:
+        """Whether it is time to read all chunks that match: they are known, or were asked about before."""
+        return self.index.is_known(expression) or not self.index.note_use(expression)
 
     def rows(self, expression: str) -> WordRows:
         rows = self.index.find_rows(expression)

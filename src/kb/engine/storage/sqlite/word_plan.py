@@ -1,22 +1,25 @@
 """Which words of a query FTS5 finds and ranks chunks by, and which only add to the score of what was found. Pure.
 
-FTS5 takes about 0.9 µs for each chunk that it ranks, however many are wanted in the end, and a question of ten words
-has a few that are in every tenth chunk. What tells chunks apart are its rare words. So chunks are found by as many of the
-rarest words as fit a budget; the others are known from bits in memory (`word_index`), by which a chunk that has
-the word is given what it is worth at least. To leave them out altogether would be simpler, and was far worse (docs/design/search.md).
+FTS5 takes a microsecond or two for each chunk that it ranks, however few are wanted in the end, and most questions have
+words that are in every tenth chunk. What tells chunks apart are the rare words. So chunks are found by as many of the
+rarest as fit a budget. The others are known from memory (`word_index`): a chunk that has one is given what one mention
+is worth. To leave them out altogether would be simpler, and far worse (docs/design/search.md).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kb.engine.storage.sqlite.match_expression import Phrase
 
-# So many chunks are ranked in less than 4 ms, and up to that nothing is planned.
-RANKED_IN_FULL = 4_000
-# Otherwise so many: enough for a list of 200 to be chosen from, and in a large base more, since words are less telling there.
-FEWEST_TO_RANK = 1_000
-MOST_TO_RANK = 5_000
-SHARE_TO_RANK = 0.005
+# A base of so many chunks is not planned for: all that can be found in it is ranked in a few milliseconds.
+SMALL_BASE = 20_000
+# Nor is a query whose words are in so few chunks altogether.
+RANKED_IN_FULL = 2_000
+# Otherwise so many are ranked: enough to choose a list of 200 from, and more in a large base.
+FEWEST_TO_RANK = 500
+MOST_TO_RANK = 3_000
+SHARE_TO_RANK = 0.003
 # To walk past a chunk that is not ranked costs FTS5 so much of what it costs to rank it.
 COST_OF_WALKING = 1 / 12
 
@@ -40,8 +43,10 @@ class WordPlan:
     """Of ranking, in chunks."""
 
 
-def budget_of(row_count: int) -> int:
-    return int(min(max(FEWEST_TO_RANK, SHARE_TO_RANK * row_count), MOST_TO_RANK))
+def budget_of(row_count: int) -> float:
+    if row_count <= SMALL_BASE:
+        return math.inf
+    return min(max(FEWEST_TO_RANK, SHARE_TO_RANK * row_count), MOST_TO_RANK)
 
 
 def plan_words(phrases: Sequence[CountedPhrase], *, row_count: int, share: float = 1.0) -> WordPlan:
