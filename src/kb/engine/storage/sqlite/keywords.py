@@ -1,31 +1,27 @@
 """Finding chunks in SQLite by their words, with FTS5."""
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from itertools import chain
-from time import thread_time
 
 import apsw
 import numpy as np
 
-from kb.engine.errors import TooBroad
 from kb.engine.model import NO_MATCHES, KeywordMatches, Matches, Scope
 from kb.engine.storage.sqlite.allowed import AllowedScopes
 from kb.engine.storage.sqlite.chunk_places import AllowedChunks, ChunkPlaces
 from kb.engine.storage.sqlite.chunk_ranking import rank_chunks
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.match_expression import Phrase, find_phrases
+from kb.engine.storage.sqlite.time_limit import time_limited
 from kb.engine.storage.sqlite.word_index import WordIndex, Words
 from kb.engine.storage.sqlite.word_plan import CountedPhrase
 
 # FTS5's constant: the score of one term approaches (K1 + 1) * idf.
 BM25_K1 = 1.2
-# What a search may cost at most; nearly all cost a hundredth of it. It is the thread's own time, so that nobody is
-# turned away because the machine is busy or its disk slow.
+# Nearly all cost a hundredth of it.
 LONGEST_SEARCH_SECONDS = 0.25
-# How often SQLite looks at the clock, in its own steps: about every millisecond.
-STEPS_BETWEEN_LOOKS = 10_000
 
 
 class KeywordRows:
@@ -52,7 +48,7 @@ class KeywordRows:
             # These two are read once and then kept, however long it takes.
             places = self._places.at(db)
             documents = self._allowed.find(db, scope)
-            stack.enter_context(_time_limited(db))
+            stack.enter_context(time_limited(db, LONGEST_SEARCH_SECONDS))
             known = self._word_index.at(db)
             counted = [_count(known, phrase) for phrase in phrases]
             if not _can_match(counted):
@@ -74,20 +70,6 @@ def register_row_count(connection: apsw.Connection) -> None:
         return api.row_count
 
     connection.register_fts5_function("count_rows", count_rows)
-
-
-@contextmanager
-def _time_limited(db: apsw.Connection) -> Iterator[None]:
-    deadline = thread_time() + LONGEST_SEARCH_SECONDS
-    db.set_progress_handler(lambda: thread_time() > deadline, STEPS_BETWEEN_LOOKS)
-    try:
-        yield
-    except apsw.InterruptError as error:
-        if thread_time() > deadline:
-            raise TooBroad("These words are in too many documents to be looked for. Use rarer ones.") from error
-        raise
-    finally:
-        db.set_progress_handler(None)
 
 
 def _can_match(phrases: Sequence[CountedPhrase]) -> bool:
