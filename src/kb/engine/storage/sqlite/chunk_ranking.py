@@ -64,9 +64,9 @@ class _Ranking:
     def run(self) -> RankedChunks:
         plan = self._plan(self._share)
         budget = budget_of(self.words.row_count)
-        is_scattered = bool(plan.adding) and self.allowed is not None and not self.allowed.are_few
-        if is_scattered or plan.cost > max(RANKED_IN_FULL, TOLERANCE * budget):
-            return self._rank_picked(max(int(budget), 2 * self.limit))
+        if self._are_scattered(plan) or plan.cost > max(RANKED_IN_FULL, TOLERANCE * budget):
+            # These were chosen with care, so half as many will do.
+            return self._rank_picked(max(int(budget) // 2, 2 * self.limit))
         found = self._add(self._rank(plan), plan).best(self.limit)
         return self._fill_up(found, plan.adding) if len(found.ids) < self.limit else found
 
@@ -77,6 +77,12 @@ class _Ranking:
         if self.allowed is not None and self.allowed.are_few:
             bounds.append(self.allowed.count)
         return min(bounds, default=self.words.row_count) / max(self.words.row_count, 1)
+
+    def _are_scattered(self, plan: WordPlan) -> bool:
+        """Whether too few of the chunks that would be ranked are allowed."""
+        if self.allowed is None or self.allowed.are_few or not plan.adding:
+            return False
+        return plan.cost * self.allowed.count < 2 * self.limit * self.words.row_count
 
     def _plan(self, share: float) -> WordPlan:
         return plan_words(self.phrases, row_count=self.words.row_count, share=share)
@@ -165,11 +171,13 @@ class _Ranking:
 
     def _pick(self, phrases: Sequence[CountedPhrase], wanted: int) -> Ids:
         """The most promising chunks that the scope allows and that have any of the phrases."""
-        is_left = self._is_within()
+        within = np.flatnonzero(self._is_within())
+        is_left = np.ones(len(within), np.bool_)
         picked: list[Ids] = []
-        for has_all, rarest in self._levels([counted for counted in phrases if counted.chunks > 0]):
-            ids = np.flatnonzero(has_all & is_left)
-            is_left[ids] = False
+        for has_all, rarest in self._levels([counted for counted in phrases if counted.chunks > 0], within):
+            places = np.flatnonzero(has_all & is_left)
+            is_left[places] = False
+            ids = within[places]
             if len(ids) > wanted:
                 ids = self._prefer_titles(ids, rarest)[:wanted]
             picked.append(ids)
@@ -178,18 +186,21 @@ class _Ranking:
                 break
         return np.concatenate(picked) if picked else np.zeros(0, np.int64)
 
-    def _levels(self, phrases: Sequence[CountedPhrase]) -> Iterator[tuple[Mask, Phrase]]:
-        """Chunks with ever less of what is sought, each level with the rarest phrase that all of it has."""
+    def _levels(self, phrases: Sequence[CountedPhrase], within: Ids) -> Iterator[tuple[Mask, Phrase]]:
+        """Which of these chunks have ever less of what is sought, each time with the rarest phrase that they have."""
         rarest_first = sorted(phrases, key=lambda counted: counted.chunks)
-        tables = [self._table_of(counted.phrase.expression) for counted in rarest_first]
+        tables = [self._table_of(counted.phrase.expression)[within] for counted in rarest_first]
         for first, counted in enumerate(rarest_first):
             for beyond in range(min(len(tables), MOST_COMBINED), first + 1, -1):
                 yield np.logical_and.reduce(tables[first:beyond]), counted.phrase
             yield tables[first], counted.phrase
 
     def _is_within(self) -> Mask:
-        length = self.words.last_chunk + 1
-        is_within = np.ones(length, np.bool_) if self.allowed is None else self.allowed.table(length)
+        """Which chunks the scope allows and have anything that is sought at all."""
+        tables = [self._table_of(counted.phrase.expression) for counted in self.phrases if counted.chunks > 0]
+        is_within: Mask = np.logical_or.reduce(tables)
+        if self.allowed is not None:
+            is_within &= self.allowed.table(len(is_within))
         for counted in self.phrases:
             if counted.phrase.is_required:
                 is_within &= self._table_of(counted.phrase.expression)

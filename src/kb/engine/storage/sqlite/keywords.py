@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from contextlib import ExitStack
 from itertools import chain
 
 import apsw
 import numpy as np
 
+from kb.engine.errors import TooBroad
 from kb.engine.model import NO_MATCHES, KeywordMatches, Matches, Scope
 from kb.engine.storage.sqlite.allowed import AllowedScopes
 from kb.engine.storage.sqlite.chunk_places import AllowedChunks, ChunkPlaces
@@ -44,20 +44,25 @@ class KeywordRows:
         phrases = find_phrases(words, scope, any_endings=any_endings, spellings=spellings)
         if not phrases:
             return KeywordMatches(NO_MATCHES, 0.0)
-        with self._database.read() as db, ExitStack() as stack:
+        with self._database.read() as db:
             # These two are read once and then kept, however long it takes.
             places = self._places.at(db)
             documents = self._allowed.find(db, scope)
-            stack.enter_context(time_limited(db, LONGEST_SEARCH_SECONDS))
+            allowed = None if documents is None else AllowedChunks(db, documents, places)
             known = self._word_index.at(db)
-            counted = [_count(known, phrase) for phrase in phrases]
+            with time_limited(db, LONGEST_SEARCH_SECONDS):
+                counted = [_count(known, phrase) for phrase in phrases]
             if not _can_match(counted):
                 return KeywordMatches(NO_MATCHES, 0.0)
-            allowed = None if documents is None else AllowedChunks(db, documents, places)
-            ranked = rank_chunks(known, counted, scope, allowed, limit=limit)
-            if len(ranked.ids) == 0:
-                return KeywordMatches(NO_MATCHES, 0.0)
+            try:
+                with time_limited(db, LONGEST_SEARCH_SECONDS):
+                    ranked = rank_chunks(known, counted, scope, allowed, limit=limit)
+            except TooBroad:
+                with time_limited(db, LONGEST_SEARCH_SECONDS):
+                    ranked = rank_chunks(known, _most_telling(counted), scope, allowed, limit=limit)
             best_possible = _best_possible_score(known, phrases)
+        if len(ranked.ids) == 0:
+            return KeywordMatches(NO_MATCHES, 0.0)
         document_ids, ordinals = places.document_ids[ranked.ids], places.ordinals[ranked.ids]
         matches = Matches(ranked.ids, document_ids.astype(np.int64), ordinals.astype(np.int64), ranked.scores)
         return KeywordMatches(matches, best_possible)
@@ -76,6 +81,13 @@ def _can_match(phrases: Sequence[CountedPhrase]) -> bool:
     return any(counted.chunks for counted in phrases) and all(
         counted.chunks for counted in phrases if counted.phrase.is_required
     )
+
+
+def _most_telling(phrases: Sequence[CountedPhrase]) -> list[CountedPhrase]:
+    """What there is time for when there is no time for all: the required phrases and the two rarest words."""
+    required = [counted for counted in phrases if counted.phrase.is_required]
+    others = [counted for counted in phrases if counted.chunks > 0 and not counted.phrase.is_required]
+    return [*required, *sorted(others, key=lambda counted: counted.chunks)[:2]]
 
 
 def _count(words: Words, phrase: Phrase) -> CountedPhrase:
