@@ -16,6 +16,7 @@
     ├── Unreadable              mend the file
     ├── TooManyRequests         let it work off some, then retry
     ├── Unavailable             wait and retry
+    │   ├── TooBroad            use rarer words, or search by meaning
     │   └── Damaged             restore a backup; docs/how-to/repair.md
     └── StorageFull             make room, then retry
 
@@ -111,6 +112,10 @@ class TooManyRequests(KbError):
 
 class Unavailable(KbError):
     code = "unavailable"
+
+
+class TooBroad(Unavailable):
+    """A search by keyword was given up because it took too long."""
 
 
 class Damaged(Unavailable):

@@ -22,7 +22,7 @@ from functools import partial
 
 import numpy as np
 
-from kb.engine.errors import Unavailable
+from kb.engine.errors import TooBroad, Unavailable
 from kb.engine.model import (
     EVERYWHERE,
     NO_MATCHES,
@@ -118,9 +118,15 @@ def search(store: Store, embedder: Embedder, request: SearchRequest) -> SearchOu
     for limit in (CANDIDATES, *WIDER):
         keyword = NO_WORDS
         if request.mode is not Mode.VECTOR:
-            keyword = store.find_by_text(
-                query.words, scope, limit=limit, any_endings=any_endings, spellings=query.spellings
-            )
+            try:
+                keyword = store.find_by_text(
+                    query.words, scope, limit=limit, any_endings=any_endings, spellings=query.spellings
+                )
+            except TooBroad:
+                if vector is None:
+                    raise
+                log.warning("Looking for the words took too long; searching by meaning alone.")
+                is_degraded = True
         near = NOTHING_NEAR if vector is None else store.find_by_vector(vector, scope, limit=limit)
         candidates = _merge(store, keyword, near, vector, fluency=fluency, limit=limit)
         if request.group_by is Grouping.DOCUMENT:

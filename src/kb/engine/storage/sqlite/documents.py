@@ -162,6 +162,8 @@ class DocumentRows:
                     "UPDATE documents SET title = ?, search_title = ?, title_is_given = ? WHERE id = ?",
                     (new.title, spaced_or_none(new.title), new.title_is_given, document.id),
                 )
+                # Its chunks have other words now.
+                log_change(db, document.id)
             db.execute(
                 "UPDATE documents SET metadata = ?, source_path = ?, filename = ? WHERE id = ?",
                 (to_json(new.metadata), new.source_path, new.filename, document.id),

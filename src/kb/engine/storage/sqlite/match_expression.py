@@ -18,13 +18,14 @@ class Phrase(NamedTuple):
     """Whether it is another form of the word before it."""
     is_spelling: bool = False
     """Whether it is another way to write what is sought as it was asked for, too."""
+    is_required: bool = False
 
 
 def find_phrases(
     words: Sequence[str], scope: Scope, *, any_endings: bool = False, spellings: Sequence[str] = ()
 ) -> list[Phrase]:
     """What chunks are ranked by: required phrases and words, in their order, and other spellings."""
-    required = [Phrase(build_phrase(phrase)) for phrase in _required(scope)]
+    required = [Phrase(build_phrase(phrase), is_required=True) for phrase in _required(scope)]
     sought = [phrase for word in words for phrase in _phrases_of(word, any_endings=any_endings)]
     phrases = [*required, *sought, *(Phrase(build_phrase(spelling), is_spelling=True) for spelling in spellings)]
     beyond = [place for place, phrase in enumerate(phrases) if not phrase.is_other_form][MAX_PHRASES:]
@@ -39,10 +40,14 @@ def build_match_expression(phrases: Sequence[Phrase], scope: Scope) -> str | Non
     required = list(map(build_phrase, _required(scope)))
     if required:
         expression = f"({' AND '.join([expression, *required])})"
-    excluded = [build_phrase(phrase) for phrase in scope.excluded if has_word(phrase)]
+    excluded = find_excluded(scope)
     if excluded:
         expression = f"{expression} NOT ({' OR '.join(excluded)})"
     return expression
+
+
+def find_excluded(scope: Scope) -> list[str]:
+    return [build_phrase(phrase) for phrase in scope.excluded if has_word(phrase)]
 
 
 def build_phrase(text: str) -> str:

@@ -28,6 +28,7 @@ from kb.engine.errors import KbError
 from kb.engine.model import Statistics
 from kb.engine.storage.sqlite.allowed import AllowedScopes
 from kb.engine.storage.sqlite.checksums import register_checksum
+from kb.engine.storage.sqlite.chunk_places import ChunkPlaces
 from kb.engine.storage.sqlite.claims import ClaimRows
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.documents import RECENCY, DocumentRows
@@ -36,7 +37,7 @@ from kb.engine.storage.sqlite.index_log import newest_change
 from kb.engine.storage.sqlite.integrity import IntegrityRows
 from kb.engine.storage.sqlite.jobs import JobRows
 from kb.engine.storage.sqlite.journal import JournalRows
-from kb.engine.storage.sqlite.keywords import KeywordRows, register_query_description
+from kb.engine.storage.sqlite.keywords import KeywordRows, register_row_count
 from kb.engine.storage.sqlite.matching import MatchingRows
 from kb.engine.storage.sqlite.migrations import create_schema, refuse_old_base
 from kb.engine.storage.sqlite.portable import PortableRows
@@ -48,6 +49,7 @@ from kb.engine.storage.sqlite.tags import TagRows
 from kb.engine.storage.sqlite.vectors.building import build_files
 from kb.engine.storage.sqlite.vectors.index import VectorIndex
 from kb.engine.storage.sqlite.vectors.reading import count_chunks
+from kb.engine.storage.sqlite.word_index import WordIndex
 from kb.engine.words import fold
 
 
@@ -73,6 +75,8 @@ class SqliteStore(
         self._vectors = VectorIndex(path, model_fingerprint)
         self._allowed = AllowedScopes()
         self._tuned_at: int | None = None
+        self._word_index = WordIndex()
+        self._places = ChunkPlaces()
         self._schema_version = create_schema(self._database, model_fingerprint=model_fingerprint)
 
     def close(self) -> None:
@@ -122,7 +126,7 @@ def _size_on_disk(path: Path) -> int:
 
 
 def _add_functions(connection: apsw.Connection) -> None:
-    register_query_description(connection)
+    register_row_count(connection)
     register_checksum(connection)
     # SQLite's own lower() knows ASCII only.
     connection.create_scalar_function("fold", lambda *text: fold(str(text[0])), 1, deterministic=True)
