@@ -32,8 +32,8 @@ _ERRORS_ONLY = 3
 class OnnxEmbedder:
     """May be used from several threads at once; they share the session's threads.
 
-    A single query is shared among `threads`, which is quickest for it. Of many passages `lanes` batches are run at a
-    time, which takes a sixth less of the processors.
+    A single query is shared among `threads`. Of many passages `lanes` batches are run at a time, each by one of the
+    callers' own threads: that takes less of the processors, and none of them waits for another.
     """
 
     def __init__(self, model: EmbeddingModel, *, tokenizer: Path, graph: Path, threads: int, lanes: int = 1) -> None:
