@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kb.engine.embedding import bundled_model_folder, fetch_bundled_model, open_embedder, read_model
-from kb.engine.embedding.onnx import CHARACTERS_AT_ONCE
+from kb.engine.embedding.onnx import BATCH_TOKENS, CHARACTERS_AT_ONCE, make_batches
 from kb.engine.embedding.weights import WEIGHTS_FILE
 from kb.engine.errors import Unavailable
 from kb.engine.model import Vectors
@@ -76,6 +78,23 @@ def test_threads_do_not_disturb_one_another(embedder: Embedder, texts: list[str]
 
     for result in results:
         np.testing.assert_allclose(result, vectors[:16], atol=1e-5)
+
+
+def test_vectors_are_the_same_in_however_many_lanes_they_are_made(
+    model_folder: Path, cache_dir: Path, texts: list[str], vectors: Vectors
+) -> None:
+    in_lanes = open_embedder(model_folder, cache_dir / "graphs", threads=1, lanes=3)
+
+    np.testing.assert_allclose(in_lanes.embed_passages(texts), vectors, atol=1e-5)
+
+
+@given(st.lists(st.integers(1, 256)))
+def test_every_text_is_in_one_batch_and_no_batch_is_too_large_for_the_caches(lengths: list[int]) -> None:
+    batches = make_batches(lengths)
+
+    assert sorted(place for batch in batches for place in batch) == list(range(len(lengths)))
+    for batch in batches:
+        assert len(batch) * max(lengths[place] for place in batch) <= BATCH_TOKENS
 
 
 def test_text_beyond_the_window_is_not_seen(embedder: Embedder) -> None:

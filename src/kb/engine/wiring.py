@@ -4,7 +4,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -136,16 +136,16 @@ def _keep_what_a_lost_base_knew(originals: Originals, now: datetime) -> None:
 
 @contextmanager
 def open_parts(options: EngineOptions) -> Iterator[Engine]:
-    """The same without the claim to be the only one: for a worker beside the engine."""
-    with be_worker(options.data_dir), _open_parts(options) as engine:
+    """The same without the claim to be the only one: for a worker beside the engine, which has much to embed."""
+    with be_worker(options.data_dir), _open_parts(replace(options, threads=1), lanes=options.threads) as engine:
         yield engine
 
 
 @contextmanager
-def _open_parts(options: EngineOptions) -> Iterator[Engine]:
+def _open_parts(options: EngineOptions, *, lanes: int = 1) -> Iterator[Engine]:
     model = read_model(options.model_folder)
     embedder = LoadingEmbedder(
-        model, lambda: open_embedder(options.model_folder, options.graph_dir, threads=options.threads)
+        model, lambda: open_embedder(options.model_folder, options.graph_dir, threads=options.threads, lanes=lanes)
     )
     with closing(embedder), closing(open_store(options.data_dir, model_fingerprint=model.fingerprint)) as store:
         yield Engine(store, Originals(options.data_dir / "originals"), embedder, options, Reserve(options.data_dir))

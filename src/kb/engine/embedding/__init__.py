@@ -37,23 +37,28 @@ def read_model(folder: Path) -> EmbeddingModel:
     )
 
 
-def open_embedder(folder: Path, graph_dir: Path, *, threads: int) -> Embedder:
-    """Open the model in `folder`, whose graph is kept in `graph_dir`: made if missing, made anew if bad."""
+def open_embedder(folder: Path, graph_dir: Path, *, threads: int, lanes: int = 1) -> Embedder:
+    """Open the model in `folder`, whose graph is kept in `graph_dir`: made if missing, made anew if bad.
+
+    What is embedded is shared among `threads`, and of many passages `lanes` batches are under way at a time.
+    """
     graph = graph_dir / _graph_name(folder)
     if graph.exists():
         try:
-            return _open_checked(folder, graph, threads)
+            return _open_checked(folder, graph, threads, lanes)
         except Unavailable:
             logger.warning("The cached graph %s is damaged; making it anew.", graph.name, exc_info=True)
     write_graph(read_tensors(folder / WEIGHTS_FILE), read_architecture(folder), graph)
-    return _open_checked(folder, graph, threads)
+    return _open_checked(folder, graph, threads, lanes)
 
 
-def _open_checked(folder: Path, graph: Path, threads: int) -> Embedder:
+def _open_checked(folder: Path, graph: Path, threads: int, lanes: int) -> Embedder:
     # Imported here because it takes a fifth of a second, and this runs while the engine already serves.
     from kb.engine.embedding.onnx import OnnxEmbedder
 
-    embedder = OnnxEmbedder(read_model(folder), tokenizer=folder / "tokenizer.json", graph=graph, threads=threads)
+    embedder = OnnxEmbedder(
+        read_model(folder), tokenizer=folder / "tokenizer.json", graph=graph, threads=threads, lanes=lanes
+    )
     if _weights_digest(folder) == PINNED_SHA256[WEIGHTS_FILE]:
         agreement = float(embedder.embed_query(_GOLDEN_TEXT) @ np.load(_GOLDEN_VECTOR))
         # Written so that a vector of NaN fails too.

@@ -1,6 +1,7 @@
 """The embedder that runs a model's graph on ONNX Runtime."""
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -15,8 +16,9 @@ from kb.engine.embedding.graph import MASK_INPUT, TOKENS_INPUT
 from kb.engine.errors import Unavailable
 from kb.engine.model import EmbeddingModel, Vector, Vectors
 
-# Measured on CPUs: larger batches are slower, because their activations fall out of the caches.
-BATCH_SIZE = 8
+# In a batch, padding included: a long chunk or a dozen short ones. Measured on CPUs: in smaller batches the weights are
+# read too often for short texts, and in larger ones the activations fall out of the caches.
+BATCH_TOKENS = 256
 
 # An agent asks again, a person turns the page. With its tokens a vector takes less than 4 KB.
 KEPT_QUERIES = 1_000
@@ -28,10 +30,15 @@ _ERRORS_ONLY = 3
 
 
 class OnnxEmbedder:
-    """May be used from several threads at once; they share the session's threads."""
+    """May be used from several threads at once; they share the session's threads.
 
-    def __init__(self, model: EmbeddingModel, *, tokenizer: Path, graph: Path, threads: int) -> None:
+    A single query is shared among `threads`. Of many passages `lanes` batches are run at a time, each by one of the
+    callers' own threads: that takes less of the processors, and none of them waits for another.
+    """
+
+    def __init__(self, model: EmbeddingModel, *, tokenizer: Path, graph: Path, threads: int, lanes: int = 1) -> None:
         self._model = model
+        self._lanes = lanes
         self._whole_text = _open_tokenizer(tokenizer)
         self._window = _open_tokenizer(tokenizer)
         self._window.enable_truncation(model.window)
@@ -53,12 +60,14 @@ class OnnxEmbedder:
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         # One text at a time: the tokenizer's own batches start a pool of threads as wide as the machine.
         tokens = [self._window.encode(text).ids for text in texts]
-        # Neighbours in length share a batch, so that next to nothing is spent on padding.
-        order = sorted(range(len(tokens)), key=lambda index: len(tokens[index]), reverse=True)
         vectors = np.empty((len(tokens), self._model.dimension), np.float32)
-        for start in range(0, len(order), BATCH_SIZE):
-            batch = order[start : start + BATCH_SIZE]
+
+        def embed_batch(batch: list[int]) -> None:
             vectors[batch] = self._run([tokens[index] for index in batch])
+
+        with ThreadPoolExecutor(self._lanes) as lanes:
+            for done in [lanes.submit(embed_batch, batch) for batch in make_batches([*map(len, tokens)])]:
+                done.result()
         return vectors
 
     def embed_query(self, text: str) -> Vector:
@@ -86,6 +95,21 @@ class OnnxEmbedder:
         with translated_errors():
             (vectors,) = self._session.run(None, {TOKENS_INPUT: tokens, MASK_INPUT: mask})
         return np.asarray(vectors, np.float32)
+
+
+def make_batches(lengths: Sequence[int]) -> list[list[int]]:
+    """The places of texts of so many tokens, in batches of some `BATCH_TOKENS`.
+
+    Neighbours in length share a batch, so that next to nothing is spent on padding.
+    """
+    batches: list[list[int]] = []
+    for place in sorted(range(len(lengths)), key=lambda place: lengths[place], reverse=True):
+        # The first of a batch is its longest.
+        if batches and (len(batches[-1]) + 1) * lengths[batches[-1][0]] <= BATCH_TOKENS:
+            batches[-1].append(place)
+        else:
+            batches.append([place])
+    return batches
 
 
 @contextmanager

@@ -16,6 +16,7 @@ What was tried and dropped (rank fusion, dense feedback, phrase and prefix boost
 import logging
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -139,7 +140,7 @@ def search(store: Store, embedder: Embedder, request: SearchRequest) -> SearchOu
         candidates = candidates.take(relevances >= request.min_relevance)
     page = candidates.take(slice(request.offset, request.offset + request.top))
     hits = _load_hits(store, page, query, keyword.best_possible)
-    suggestion = _suggest(store, request.query, query)
+    suggestion = _suggest(store, request.query, query, hits)
     return SearchOutcome(hits, len(candidates), is_degraded, suggestion, keyword.best_possible)
 
 
@@ -223,11 +224,25 @@ def _compare(store: Store, vector: Vector, candidates: Candidates) -> Candidates
     return replace(candidates, cosines=cosines)
 
 
-def _suggest(store: Store, typed: str, query: ParsedQuery) -> str | None:
+def _suggest(store: Store, typed: str, query: ParsedQuery, hits: Sequence[Hit]) -> str | None:
     """The query as typed, with each word that the base does not know replaced by one it does."""
     if len(query.words) > MAX_WORDS_TO_SPELL:
         return None
+    # What stands in a hit is known. To look there is quicker than to look it up, and nearly always enough.
+    texts = [hit.chunk.text.lower() for hit in hits]
+    unseen = [word for word in query.words if not any(_has_word(text, word.lower()) for text in texts)]
     better = typed
-    for word, known in store.suggest_words(query.words).items():
+    for word, known in store.suggest_words(unseen).items() if unseen else ():
         better = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", known, better)
     return None if better == typed else better
+
+
+def _has_word(text: str, word: str) -> bool:
+    """Whether it stands there between characters that surely are no part of a word."""
+    start = text.find(word)
+    while start >= 0:
+        around = text[max(start - 1, 0) : start] + text[start + len(word) : start + len(word) + 1]
+        if around.isascii() and not any(map(str.isalnum, around)):
+            return True
+        start = text.find(word, start + 1)
+    return False
