@@ -160,6 +160,8 @@ class _Ranking:
 
     def _drop_deleted(self, ranked: RankedChunks) -> RankedChunks:
         """The best of those that are still there: of what is known of words, one chunk in a hundred may not be."""
+        if not self.words.has_lost_chunks:
+            return ranked.best(self.limit)
         best = ranked.best(2 * self.limit)
         found = fetch_all(
             self.words.db,

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kb.engine.model import Ids
-from kb.engine.storage.sqlite.index_log import documents_changed_since
+from kb.engine.storage.sqlite.index_log import documents_changed_since, newest_change
 from kb.engine.storage.sqlite.match_expression import Phrase
 from kb.engine.storage.sqlite.rows import LARGEST_ID, fetch_all
 from kb.engine.storage.sqlite.tokens import find_terms
@@ -106,7 +106,8 @@ class WordIndex:
 
     def at(self, db: apsw.Connection) -> "Words":
         """The words as they are in the snapshot that `db` looks at."""
-        newest, changed = documents_changed_since(db, self._newest_change)
+        newest = newest_change(db)
+        _, changed = documents_changed_since(db, self._newest_change)
         row_count = db.execute("SELECT count_rows(chunks_fts) FROM chunks_fts LIMIT 1").get or 0
         last_chunk = db.execute("SELECT max(id) FROM chunks").get or 0
         keeps_rows = changed is not None and not _has_any_chunk(db, changed, up_to=self._last_chunk)
@@ -120,7 +121,9 @@ class WordIndex:
                     self._rows.clear()
                     self._counts.clear()
                     self._counted_at = (row_count, last_chunk)
-        return Words(self, db, row_count=row_count, last_chunk=last_chunk, newest_change=newest)
+            rows_then, last_then = self._counted_at
+        has_lost_chunks = last_chunk - last_then != row_count - rows_then
+        return Words(self, db, row_count, last_chunk, newest, has_lost_chunks=has_lost_chunks)
 
     def find_count(self, expression: str) -> Frequency | None:
         return self._counts.get(expression)
@@ -172,6 +175,8 @@ class Words:
     row_count: int
     last_chunk: int
     newest_change: int
+    has_lost_chunks: bool
+    """Whether any chunk has been deleted since the first of what is kept was read."""
 
     def count(self, phrase: Phrase) -> Frequency:
         frequency = self.index.find_count(phrase.expression)
