@@ -137,6 +137,19 @@ def test_s5_new_deleted_and_renamed_documents_are_told_apart_at_once(store: Stor
         assert (renamed.id in found) == (title == "North")
 
 
+def test_s5_a_word_that_was_nowhere_is_found_as_soon_as_it_is_somewhere(
+    store: Store, other_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_index, "STALE_SHARE", 1.0)
+    fill(store)
+    assert found_by_text(store, "beaver") == found_by_text(store, "lodge", scope=Scope(required=("lodge",))) == []
+
+    added = add_note(other_store, "beaver lodge")
+
+    assert found_by_text(store, "beaver") == [added.id]
+    assert found_by_text(store, "lodge", scope=Scope(required=("beaver lodge",))) == [added.id]
+
+
 @pytest.mark.usefixtures("budget")
 def test_what_is_remembered_of_words_is_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_index, "MOST_BYTES", 1)

@@ -12,7 +12,7 @@ Three ways, by what there is to rank (`word_plan` says how much that is):
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -40,10 +40,12 @@ class RankedChunks:
 
     ids: Ids
     scores: Scores
+    added: Sequence[CountedPhrase] = ()
+    """The phrases that only added to the scores."""
 
     def best(self, limit: int) -> "RankedChunks":
         order = np.lexsort((self.ids, -self.scores))[:limit]
-        return RankedChunks(self.ids[order], self.scores[order])
+        return RankedChunks(self.ids[order], self.scores[order], self.added)
 
 
 def rank_chunks(
@@ -128,13 +130,14 @@ class _Ranking:
         for counted in (counted for counted in plan.adding if not is_due[counted]):
             expression = f"({gate}) AND {counted.phrase.expression}"
             scores[np.isin(ranked.ids, read_ids(self.words.db, expression))] += counted.worth
-        return self._add_worth(RankedChunks(ranked.ids, scores), [c for c in plan.adding if is_due[c]])
+        added = self._add_worth(RankedChunks(ranked.ids, scores), [c for c in plan.adding if is_due[c]])
+        return replace(added, added=plan.adding)
 
     def _add_worth(self, ranked: RankedChunks, phrases: Sequence[CountedPhrase]) -> RankedChunks:
         scores = ranked.scores.copy()
         for counted in phrases:
             scores[self._table_of(counted.phrase.expression)[ranked.ids]] += counted.worth
-        return RankedChunks(ranked.ids, scores)
+        return RankedChunks(ranked.ids, scores, phrases)
 
     def _rank_picked(self, wanted: int) -> RankedChunks:
         """The second way. FTS5 now walks past most chunks, so there may be more words that it ranks by."""
@@ -156,10 +159,12 @@ class _Ranking:
         others = picked[~np.isin(picked, found.ids)]
         filling = self._add_worth(RankedChunks(others, np.zeros(len(others))), phrases)
         ids = np.concatenate([found.ids, filling.ids])
-        return self._drop_deleted(RankedChunks(ids, np.concatenate([found.scores, filling.scores])))
+        return self._drop_deleted(RankedChunks(ids, np.concatenate([found.scores, filling.scores]), phrases))
 
     def _drop_deleted(self, ranked: RankedChunks) -> RankedChunks:
         """The best of those that are still there: of what is known of words, one chunk in a hundred may not be."""
+        if not self.words.has_lost_chunks:
+            return ranked.best(self.limit)
         best = ranked.best(2 * self.limit)
         found = fetch_all(
             self.words.db,
@@ -167,7 +172,7 @@ class _Ranking:
             (json.dumps(best.ids.tolist()),),
         )
         is_there = np.isin(best.ids, np.array(found, np.int64))
-        return RankedChunks(best.ids[is_there], best.scores[is_there]).best(self.limit)
+        return replace(best, ids=best.ids[is_there], scores=best.scores[is_there]).best(self.limit)
 
     def _pick(self, phrases: Sequence[CountedPhrase], wanted: int) -> Ids:
         """The most promising chunks that the scope allows and that have any of the phrases."""

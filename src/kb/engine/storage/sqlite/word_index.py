@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kb.engine.model import Ids
-from kb.engine.storage.sqlite.index_log import documents_changed_since
+from kb.engine.storage.sqlite.index_log import documents_changed_since, newest_change
 from kb.engine.storage.sqlite.match_expression import Phrase
 from kb.engine.storage.sqlite.rows import LARGEST_ID, fetch_all
 from kb.engine.storage.sqlite.tokens import find_terms
@@ -34,6 +34,8 @@ Bits = npt.NDArray[np.uint8]
 # Of a million chunks some thousand words, which is nearly all that are common; of 100,000 all.
 MOST_BYTES = 96 * 1024 * 1024
 MOST_COUNTS = 20_000
+# Fewer are quickly counted, and have to be: of a word that seems to be nowhere no chunk is looked for.
+FEWEST_WORTH_KEEPING = 200
 # All is made anew when so large a share of the chunks has come or gone.
 STALE_SHARE = 0.01
 
@@ -100,34 +102,40 @@ class WordIndex:
         self._newest_change = -1
         self._counted_at = (0, 0)
         self._last_chunk = 0
+        self._row_count = 0
         self._counts: dict[str, Frequency] = {}
         self._used: set[str] = set()
         self._rows: OrderedDict[str, WordRows] = OrderedDict()
 
     def at(self, db: apsw.Connection) -> "Words":
         """The words as they are in the snapshot that `db` looks at."""
-        newest, changed = documents_changed_since(db, self._newest_change)
+        newest = newest_change(db)
+        _, changed = documents_changed_since(db, self._newest_change)
         row_count = db.execute("SELECT count_rows(chunks_fts) FROM chunks_fts LIMIT 1").get or 0
         last_chunk = db.execute("SELECT max(id) FROM chunks").get or 0
         keeps_rows = changed is not None and not _has_any_chunk(db, changed, up_to=self._last_chunk)
         with self._lock:
-            if newest > self._newest_change:
-                self._newest_change, self._last_chunk = newest, last_chunk
+            # The same change with another number of rows: the full-text index was made anew.
+            is_mended = newest == self._newest_change and row_count != self._row_count
+            if newest > self._newest_change or is_mended:
+                self._newest_change, self._last_chunk, self._row_count = newest, last_chunk, row_count
                 rows_then, last_then = self._counted_at
                 # At least as many as were deleted: every chunk that came has a new id.
                 changes = abs(row_count - rows_then) + last_chunk - last_then
-                if not keeps_rows or changes > STALE_SHARE * row_count:
+                if not keeps_rows or is_mended or changes > STALE_SHARE * row_count:
                     self._rows.clear()
                     self._counts.clear()
                     self._counted_at = (row_count, last_chunk)
-        return Words(self, db, row_count=row_count, last_chunk=last_chunk, newest_change=newest)
+            rows_then, last_then = self._counted_at
+        has_lost_chunks = last_chunk - last_then != row_count - rows_then
+        return Words(self, db, row_count, last_chunk, newest, has_lost_chunks=has_lost_chunks)
 
     def find_count(self, expression: str) -> Frequency | None:
         return self._counts.get(expression)
 
     def keep_count(self, expression: str, frequency: Frequency, *, newest_change: int) -> None:
         with self._lock:
-            if newest_change == self._newest_change:
+            if newest_change == self._newest_change and frequency.chunks >= FEWEST_WORTH_KEEPING:
                 if len(self._counts) >= MOST_COUNTS:
                     self._counts.clear()
                 self._counts[expression] = frequency
@@ -172,6 +180,8 @@ class Words:
     row_count: int
     last_chunk: int
     newest_change: int
+    has_lost_chunks: bool
+    """Whether any chunk has been deleted since the first of what is kept was read."""
 
     def count(self, phrase: Phrase) -> Frequency:
         frequency = self.index.find_count(phrase.expression)

@@ -2,8 +2,8 @@
 
 FTS5 takes a microsecond or two for each chunk that it ranks, however few are wanted in the end, and most questions have
 words that are in every tenth chunk. What tells chunks apart are the rare words. So chunks are found by as many of the
-rarest as fit a budget. The others are known from memory (`word_index`): a chunk that has one is given what one mention
-is worth. To leave them out altogether would be simpler, and far worse (docs/design/search.md).
+rarest as fit a budget. The others are known from memory (`word_index`): a chunk that has one is given what one
+mention is worth. To leave them out altogether would be simpler, and far worse (docs/design/search.md).
 """
 
 import math
