@@ -16,10 +16,9 @@ from bench.contest.child import CONTESTANTS
 from bench.contest.contestant import Corpus
 from bench.contest.made_up import write_made_up_corpus
 from bench.contest.measuring import Contest, Figures
-from bench.contest.processes import ROOT
+from bench.contest.processes import PEERS_PYTHON
 from bench.contest.report import render
 
-PEERS_PYTHON = ROOT / ".peers" / "bin" / "python"
 USUAL = [name for name in CONTESTANTS if name != "lancedb-ivf"]
 
 

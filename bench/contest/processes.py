@@ -14,6 +14,7 @@ import psutil
 
 ROOT = Path(__file__).parents[2]
 OURS = "kb"
+PEERS_PYTHON = ROOT / ".peers" / "stores" / "bin" / "python"
 ONE_THREAD = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -64,7 +65,7 @@ class ContestantProcess:
 def start_contestant(name: str, python: Path, corpus: Path, folder: Path) -> Iterator[ContestantProcess]:
     command = [str(python), "-m", "bench.contest.child", name, str(corpus), str(folder)]
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=_environment()
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=make_environment()
     ) as process:
         try:
             yield ContestantProcess(name, process)
@@ -89,7 +90,7 @@ def python_of(name: str, peers_python: Path) -> Path:
     return Path(sys.executable) if name == OURS else peers_python
 
 
-def _environment() -> dict[str, str]:
+def make_environment() -> dict[str, str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("KB_")}
     # As many as the processor time of one core can be told of; and nothing said on every search.
     threads = dict.fromkeys(ONE_THREAD, "1")
