@@ -35,7 +35,7 @@ Curves = Mapping[str, Sequence[Point]]
 
 
 def main() -> None:
-    figures = json.loads(Path(sys.argv[1]).read_text())
+    figures = json.loads(Path(sys.argv[1]).read_text())["figures"]
     folder = Path(sys.argv[2])
     pictures: dict[str, tuple[str, str, Curves]] = {
         f"cost-{mode}{suffix}": (f"{mode} search, {filtered}", "CPU ms, p50", read_searches(figures, mode, percent))

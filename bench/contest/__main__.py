@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench.contest.child import CONTESTANTS
 from bench.contest.contestant import Corpus
+from bench.contest.machine import describe_machine
 from bench.contest.made_up import write_made_up_corpus
 from bench.contest.measuring import Contest, Figures
 from bench.contest.processes import PEERS_PYTHON
@@ -43,6 +44,8 @@ def main() -> None:
             options.queries,
             options.keep,
         )
+        machine = describe_machine(options.peers)
+        print(f"{machine}\n")
         if options.corpus is None:
             print("Made-up vectors: take no recall from this.\n")
         ready = Corpus(corpus_folder).chunk_count
@@ -53,7 +56,9 @@ def main() -> None:
             print(render(figures), flush=True)
             measured += figures
             if options.figures is not None:
-                options.figures.write_text(json.dumps([asdict(one) for one in measured], indent=1))
+                options.figures.write_text(
+                    json.dumps({"machine": machine, "figures": [asdict(one) for one in measured]})
+                )
 
 
 if __name__ == "__main__":
