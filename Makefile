@@ -77,7 +77,10 @@ evaluate: $(STAMP) ## Measure how well a running engine finds, and fail if worse
 	@test -n "$(DATA)" || { echo "Name the folder of judged queries: make evaluate DATA=folder" >&2; exit 2; }
 	$(BIN)/python -m evaluation.run "$(DATA)"
 
-bench: $(STAMP) ## Measure how fast search, ingestion and the command line are, alone and for many agents
+# CORPUS is a folder that `python -m bench.corpus` has made; without it, vectors are made up and recall says nothing.
+bench: $(STAMP) .peers/stores/.set-up .peers/anchor/.set-up ## Measure kb and its peers side by side, and kb alone (CORPUS=folder SIZES="10000 100000")
+	$(BIN)/python -m bench.contest $(CORPUS) --sizes $(or $(SIZES),10000) $(if $(FIGURES),--figures $(FIGURES))
+	$(BIN)/python -m bench.contest.throughput $(CORPUS)
 	$(BIN)/python -m bench.search
 	$(BIN)/python -m bench.agents
 	$(BIN)/python -m bench.command_line
@@ -98,8 +101,8 @@ lock: $(STAMP) ## Pin what pyproject.toml asks for (ARGS=--upgrade: at its newes
 		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
 		$(ARGS) --output-file requirements.lock -
 
-clean: ## Remove .venv, .node, .audit and all that the tools left behind
-	rm -rf .venv .node .audit dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .schemathesis
+clean: ## Remove .venv, .node, .audit, .peers and all that the tools left behind
+	rm -rf .venv .node .audit .peers dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .schemathesis
 	find src tests evaluation bench docs deploy -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp comes last, so that a set-up that failed half-way is done again.
@@ -112,6 +115,20 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@$(BIN)/kb model fetch
+	@touch $@
+
+# What kb is measured against has environments of its own: the stores, and the usual way to embed.
+.peers/stores/.set-up: bench/peers.txt
+	@echo "Installing the peers into .peers/stores (some minutes the first time) ..."
+	@$(PYTHON) -m venv .peers/stores
+	@.peers/stores/bin/pip install --quiet --disable-pip-version-check -r bench/peers.txt
+	@.peers/stores/bin/pip install --quiet --disable-pip-version-check --no-deps txtai==9.14.0
+	@touch $@
+
+.peers/anchor/.set-up:
+	@echo "Installing sentence-transformers into .peers/anchor (some minutes the first time) ..."
+	@$(PYTHON) -m venv .peers/anchor
+	@.peers/anchor/bin/pip install --quiet --disable-pip-version-check sentence-transformers==6.2.0 torch==2.13.0
 	@touch $@
 
 # What only apt can give is installed by root, and otherwise asked for. apt may not know of any package yet, and

@@ -7,12 +7,13 @@ sentence-transformers at its default batch plus plain SQLite, which are given th
 against bare pypdfium2 plus our embedder, given the finished chunks. Both ways do each group of documents in turn, so
 that whatever else the machine does falls on both alike. Time is that of the processors, children included.
 
-sentence-transformers is no dependency of kb: without it only the PDFs are measured.
+sentence-transformers is no dependency of kb, and has an environment of its own: without it only the PDFs are measured.
 """
 
 import ast
+import json
 import resource
-import sqlite3
+import subprocess
 import sysconfig
 import tempfile
 import threading
@@ -24,18 +25,22 @@ from pathlib import Path
 import pypdfium2
 from tests.pdf_files import make_text_pdf
 
+from bench.contest.processes import ROOT, make_environment
 from kb.engine import documents
 from kb.engine.embedding import open_embedder
 from kb.engine.ingestion.indexing import in_context
 from kb.engine.ingestion.worker import Worker
-from kb.engine.model import DocumentQuery, FileSubmission, Lane, Passage, Vectors
+from kb.engine.model import DocumentQuery, FileSubmission, Lane, Passage
 from kb.engine.wiring import Engine, EngineOptions, model_locations, open_engine
 from kb.settings import cache_dir
 
 GROUPS = 5
 CHARACTERS_A_PAGE = 3_000
 
-Embed = Callable[[list[str]], Vectors]
+ANCHOR_PYTHON = ROOT / ".peers" / "anchor" / "bin" / "python"
+
+Anchor = Callable[[list[list[str]]], float]
+"""From the chunks of each document to the processor seconds that it took."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +54,11 @@ def main() -> None:
     model_folder, graph_dir = model_locations(cache_dir(), None)
     texts = list(read_texts())
     measure_pdfs(texts, model_folder, graph_dir)
-    try:
-        from sentence_transformers import SentenceTransformer
-    except ImportError:
-        print("Text: pip install sentence-transformers torch==2.13.0, then run this again.")
+    if not ANCHOR_PYTHON.exists():
+        print("Text: sentence-transformers is not there. Run `make .peers/anchor/.set-up`, then this again.")
         return
-    model = SentenceTransformer(str(model_folder), device="cpu")
-    measure_texts(texts, model_folder, graph_dir, lambda chunks: model.encode(chunks, normalize_embeddings=True))
+    with start_anchor(model_folder) as anchor:
+        measure_texts(texts, model_folder, graph_dir, anchor)
 
 
 def read_texts() -> Iterator[str]:
@@ -75,21 +78,17 @@ def read_texts() -> Iterator[str]:
             yield text
 
 
-def measure_texts(texts: list[str], model_folder: Path, graph_dir: Path, embed: Embed) -> None:
+def measure_texts(texts: list[str], model_folder: Path, graph_dir: Path, anchor: Anchor) -> None:
     ours = theirs = 0.0
     chunk_count = 0
-    with open_base(model_folder, graph_dir) as engine, tempfile.TemporaryDirectory() as folder:
-        plain = open_plain_base(Path(folder) / "plain.sqlite")
+    with open_base(model_folder, graph_dir) as engine:
         for group in range(GROUPS):
             files = [File(f"{n}.txt", "txt", text.encode()) for n, text in enumerate(texts) if n % GROUPS == group]
             with counted() as spent:
                 ingest(engine, files)
             ours += spent()
             chunked = list(read_chunks(engine, len(files)))
-            with counted() as spent:
-                for chunks in chunked:
-                    write_plainly(plain, chunks, embed(chunks))
-            theirs += spent()
+            theirs += anchor(chunked)
             chunk_count += sum(map(len, chunked))
     print(f"Text: {len(texts)} files, {chunk_count} chunks, {sum(map(len, texts)) / 1e6:.1f} million characters")
     print(f"  kb, all of it                          {chunk_count / ours:7.1f} chunks a CPU second")
@@ -171,21 +170,24 @@ def read_chunks(engine: Engine, newest: int) -> Iterator[list[str]]:
         yield [in_context(passage, document.title, engine.embedder) for passage in passages]
 
 
-def open_plain_base(path: Path) -> sqlite3.Connection:
-    base = sqlite3.connect(path)
-    base.executescript(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-        "CREATE TABLE chunks (id INTEGER PRIMARY KEY, text TEXT, vector BLOB);"
-        "CREATE VIRTUAL TABLE words USING fts5 (text, content = 'chunks', content_rowid = 'id', tokenize = 'porter');"
-    )
-    return base
+@contextmanager
+def start_anchor(model_folder: Path) -> Iterator[Anchor]:
+    command = [str(ANCHOR_PYTHON), "-m", "bench.ingestion_anchor", str(model_folder)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=make_environment()
+    ) as process:
 
+        def ask(documents: list[list[str]]) -> float:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(json.dumps(documents) + "\n")
+            process.stdin.flush()
+            seconds: float = json.loads(process.stdout.readline())["cpu"]
+            return seconds
 
-def write_plainly(base: sqlite3.Connection, chunks: list[str], vectors: Vectors) -> None:
-    with base:
-        for text, vector in zip(chunks, vectors, strict=True):
-            added = base.execute("INSERT INTO chunks (text, vector) VALUES (?, ?)", (text, memoryview(vector)))
-            base.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (added.lastrowid, text))
+        yield ask
+        assert process.stdin is not None
+        process.stdin.close()
 
 
 @contextmanager
