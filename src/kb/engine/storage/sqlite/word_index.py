@@ -34,8 +34,8 @@ Bits = npt.NDArray[np.uint8]
 # Of a million chunks some thousand words, which is nearly all that are common; of 100,000 all.
 MOST_BYTES = 96 * 1024 * 1024
 MOST_COUNTS = 20_000
-# Fewer are quickly counted, and have to be: of a word that seems to be nowhere no chunk is looked for.
-FEWEST_WORTH_KEEPING = 200
+# Fewer are counted anew after any change: of a word that seems to be nowhere no chunk is looked for.
+FEWEST_TO_BE_SURE = 200
 # All is made anew when so large a share of the chunks has come or gone.
 STALE_SHARE = 0.01
 
@@ -103,7 +103,7 @@ class WordIndex:
         self._counted_at = (0, 0)
         self._last_chunk = 0
         self._row_count = 0
-        self._counts: dict[str, Frequency] = {}
+        self._counts: dict[str, tuple[Frequency, int]] = {}
         self._used: set[str] = set()
         self._rows: OrderedDict[str, WordRows] = OrderedDict()
 
@@ -130,15 +130,18 @@ class WordIndex:
         has_lost_chunks = last_chunk - last_then != row_count - rows_then
         return Words(self, db, row_count, last_chunk, newest, has_lost_chunks=has_lost_chunks)
 
-    def find_count(self, expression: str) -> Frequency | None:
-        return self._counts.get(expression)
+    def find_count(self, expression: str, *, newest_change: int) -> Frequency | None:
+        frequency, counted_at = self._counts.get(expression, (None, 0))
+        if frequency is None or (frequency.chunks < FEWEST_TO_BE_SURE and counted_at != newest_change):
+            return None
+        return frequency
 
     def keep_count(self, expression: str, frequency: Frequency, *, newest_change: int) -> None:
         with self._lock:
-            if newest_change == self._newest_change and frequency.chunks >= FEWEST_WORTH_KEEPING:
+            if newest_change == self._newest_change:
                 if len(self._counts) >= MOST_COUNTS:
                     self._counts.clear()
-                self._counts[expression] = frequency
+                self._counts[expression] = frequency, newest_change
 
     def is_known(self, expression: str) -> bool:
         return expression in self._rows
@@ -184,7 +187,7 @@ class Words:
     """Whether any chunk has been deleted since the first of what is kept was read."""
 
     def count(self, phrase: Phrase) -> Frequency:
-        frequency = self.index.find_count(phrase.expression)
+        frequency = self.index.find_count(phrase.expression, newest_change=self.newest_change)
         if frequency is None:
             frequency = _count(self.db, phrase)
             self.index.keep_count(phrase.expression, frequency, newest_change=self.newest_change)
