@@ -176,7 +176,7 @@ def _embed(store: Store, embedder: Embedder, query: ParsedQuery, mode: Mode) -> 
     has_vectors = store.has_whole_vectors()
     if mode is Mode.VECTOR:
         if not has_vectors:
-            raise Unavailable("Vectors of the new model are still being made. Until then, search by keyword.")
+            raise Unavailable("The vectors are still being made. Until then, search by keyword.")
         return embedder.embed_query(query.meaning), False
     if not has_vectors or not embedder.is_ready:
         return None, True
