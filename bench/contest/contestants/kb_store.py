@@ -82,6 +82,8 @@ class KbStore(Contestant):
             connection.pragma("synchronous", "off")
         for document in documents:
             self._store.add_portable(_to_portable(document, self._fingerprint), now=datetime.now(UTC))
+        # What a worker does meanwhile.
+        self._store.tune_search()
 
     def search(self, query: Query) -> list[int]:
         self._embedder.vector = query.vector
@@ -90,8 +92,8 @@ class KbStore(Contestant):
         return [_number(hit.document.id, hit.chunk) for hit in hits]
 
     def find_nearest(self, query: Query) -> list[int]:
-        found = self._store.find_by_vector(query.vector, _to_scope(query), limit=TOP)
-        chunks = self._store.load_chunks(found.matches.chunk_ids.tolist())
+        found = self._store.find_by_vector(query.vector, _to_scope(query), limit=hybrid.CANDIDATES)
+        chunks = self._store.load_chunks(found.matches.chunk_ids[:TOP].tolist())
         return [_number(one.document.id, one.chunk) for one in chunks]
 
     def update(self, document: Document) -> None:
