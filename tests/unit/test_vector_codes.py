@@ -36,7 +36,7 @@ def rows() -> CodedRows:
     sampled = np.arange(0, COUNT, 10)
     return CodedRows(
         codes=encode(vectors),
-        vectors=vectors,
+        vectors=vectors.astype(np.float16),
         chunk_ids=ids + 1,
         document_ids=ids // 10 + 1,
         ordinals=ids % 10,
@@ -106,7 +106,7 @@ def test_s3_under_any_filter_the_nearest_are_found_and_nothing_else(
         recalls.append(np.isin(expected, nearest.rows).mean() if len(expected) else 1.0)
         assert allowed[nearest.rows].all()
         assert len(nearest.rows) == min(10, np.count_nonzero(allowed))
-        assert np.allclose(nearest.scores, exact[nearest.rows], atol=1e-6)
+        assert np.allclose(nearest.scores, exact[nearest.rows], atol=1e-3)
 
     assert np.mean(recalls) > 0.97
 

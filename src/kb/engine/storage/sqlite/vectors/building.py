@@ -17,7 +17,6 @@ from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.index_log import KEPT_CHANGES, documents_changed_since, newest_change
 from kb.engine.storage.sqlite.vectors.coded import CodedRows
 from kb.engine.storage.sqlite.vectors.files import (
-    HALF_PRECISION_BEYOND,
     About,
     new_folder,
     open_rows,
@@ -89,10 +88,9 @@ def _build(database: Database, base: Path, model: str) -> str:
     token = uuid.uuid4().hex
     with new_folder(base, token) as folder:
         with database.read() as db:
-            half_precision = count_chunks(db) > HALF_PRECISION_BEYOND
             seq = newest_change(db)
-            count, dimension = write_rows(folder, read_vectors(db, model), half_precision=half_precision)
-        about = About(token, model, seq, count, dimension, COMPARED[0], recall=0.0, half_precision=half_precision)
+            count, dimension = write_rows(folder, read_vectors(db, model))
+        about = About(token, model, seq, count, dimension, COMPARED[0], recall=0.0)
         write_about(folder, _calibrate(folder, about))
     with database.write() as db:
         write_token(db, token)

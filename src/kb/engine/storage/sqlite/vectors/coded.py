@@ -2,7 +2,7 @@
 
 First codes are compared with the query's code, then some thousand of them with the query itself, and of the best the
 vectors. Codes and ids are looked at in each search and stay in memory. The vectors lie in a file that is mapped: what
-is not read takes no memory. Of many they have half the precision, which moves a cosine by 3e-5.
+is not read takes no memory. They have half the precision, which moves a cosine by 3e-5.
 
 Rows are never added: what is new stands in `exact` until the files are made anew. Rows die, and then their numbers are
 overwritten in the file, for what is deleted should be gone.
@@ -34,7 +34,7 @@ LEAST_SAMPLED_ROWS = 256
 @dataclass(frozen=True)
 class CodedRows:
     codes: Codes
-    vectors: npt.NDArray[np.float32 | np.float16]
+    vectors: npt.NDArray[np.float16]
     chunk_ids: Ids
     document_ids: Ids
     ordinals: Ids
@@ -74,7 +74,7 @@ class CodedRows:
         return rows[np.argpartition(-similarities, wanted)[:wanted]] if wanted < len(rows) else rows
 
     def read(self, rows: Ids) -> Vectors:
-        return self.vectors[rows].astype(np.float32, copy=False)
+        return self.vectors[rows].astype(np.float32)
 
     def bury(self, document_ids: Collection[int]) -> tuple["CodedRows", Ids]:
         """Without the chunks of these documents, and the rows that were theirs."""

@@ -23,7 +23,7 @@ SIGNS_OF_BYTES = np.where(np.unpackbits(np.arange(256, dtype=np.uint8)[:, None],
 # What is computed of so many vectors stays in the processor's cache until it is added up.
 VECTORS_AT_ONCE = 32_768
 # So many distances tell how they are spread.
-SAMPLED_DISTANCES = 32_768
+SAMPLED_DISTANCES = 16_384
 # Looking once more for lack of vectors costs more than looking at some in vain.
 SPARE_SHARE = 1.25
 

@@ -4,7 +4,7 @@
         about.json      which base, model and moment they belong to
         ids             of chunk, document and place in it, a column each
         codes           as in `codes`
-        vectors         one after another
+        vectors         one after another, in half precision
 
 They are written once, in a folder of another name, which is then renamed. The base has the token of the folder that
 belongs to it in `meta`; a base that was restored has another or none, so vectors of other times are never taken for
@@ -34,8 +34,6 @@ Layout: TypeAlias = dict[str, tuple[np.dtype[Any], tuple[int, ...]]]
 
 FORMAT = 1
 UNFINISHED = ".unfinished"
-# Below this, whole precision is quicker to read and takes no more than some 500 MB.
-HALF_PRECISION_BEYOND = 300_000
 WRITTEN_WITHIN_SECONDS = 3600
 
 
@@ -50,7 +48,6 @@ class About:
     compared: int
     recall: float
     """Of the ten nearest, the share that was found when they were made."""
-    half_precision: bool
     format: int = FORMAT
 
     @property
@@ -60,7 +57,7 @@ class About:
         return {
             "ids": (np.dtype(np.int64), (3, self.count)),
             "codes": (np.dtype(np.uint64), (words, self.count)),
-            "vectors": (_precision(half_precision=self.half_precision), (self.count, self.dimension)),
+            "vectors": (np.dtype(np.float16), (self.count, self.dimension)),
         }
 
 
@@ -98,7 +95,7 @@ def new_folder(base: Path, token: str) -> Iterator[Path]:
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def write_rows(folder: Path, batches: Iterable[Batch], *, half_precision: bool) -> tuple[int, int]:
+def write_rows(folder: Path, batches: Iterable[Batch]) -> tuple[int, int]:
     """Returns how many there are, and how many numbers each has."""
     ids, codes, dimension = list[Ids](), list[Codes](), 0
     with _write(folder / "vectors") as file:
@@ -106,7 +103,7 @@ def write_rows(folder: Path, batches: Iterable[Batch], *, half_precision: bool) 
             ids.append(np.stack([batch.chunk_ids, batch.document_ids, batch.ordinals]))
             codes.append(encode(batch.matrix))
             dimension = batch.matrix.shape[1]
-            batch.matrix.astype(_precision(half_precision=half_precision)).tofile(file)
+            batch.matrix.astype(np.float16).tofile(file)
     for name, columns in (("ids", ids), ("codes", codes)):
         with _write(folder / name) as file:
             np.concatenate(columns, axis=1).tofile(file)
@@ -185,7 +182,3 @@ def _write(path: Path) -> Iterator[BinaryIO]:
         yield file
         file.flush()
         os.fsync(file.fileno())
-
-
-def _precision(*, half_precision: bool) -> np.dtype[Any]:
-    return np.dtype(np.float16 if half_precision else np.float32)
