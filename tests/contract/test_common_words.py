@@ -3,7 +3,10 @@
 import math
 import random
 from contextlib import closing
+from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 from tests.contract.backends import Backend
 from tests.contract.samples import LATER, add, add_note, found_by_text, index, note
@@ -11,7 +14,7 @@ from tests.contract.samples import LATER, add, add_note, found_by_text, index, n
 from kb.engine.errors import TooBroad
 from kb.engine.model import DocumentChange, IndexedChunk, IndexedText, Passage, Scope
 from kb.engine.ports import Embedder, Store
-from kb.engine.search.hybrid import Mode, SearchRequest, search
+from kb.engine.search.hybrid import CANDIDATES, Grouping, Mode, SearchRequest, search
 from kb.engine.storage.sqlite import chunk_ranking, keywords, spelling, time_limit, word_index, word_plan
 
 COMMON = ("north", "south", "east", "west")
@@ -238,3 +241,94 @@ def test_s3_a_scope_leaves_out_and_changes_nothing_else(store: Store, words: tup
     everywhere = found_by_text(store, *words, limit=100)
 
     assert found_by_text(store, *words, scope=scope, limit=100) == [found for found in everywhere if found in allowed]
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is remembered is kept although much of so small a base changes."""
+    monkeypatch.setattr(word_index, "STALE_SHARE", 0.5)
+
+
+@pytest.mark.usefixtures("budget", "patient")
+@pytest.mark.parametrize("more", range(1, 10))
+def test_s5_what_is_remembered_of_a_word_grows_with_the_base(store: Store, more: int) -> None:
+    documents_with = fill(store)
+    for _ in range(2):
+        found_by_text(store, "north", "south", limit=100)
+
+    added = {add_note(store, f"north {number}").id for number in range(more)}
+
+    assert set(found_by_text(store, "north", "south", limit=100)) == {
+        *documents_with["north"],
+        *documents_with["south"],
+        *added,
+    }
+
+
+@pytest.mark.usefixtures("budget", "patient")
+def test_s3_a_common_word_is_found_after_the_newest_chunks_with_it_were_deleted(store: Store) -> None:
+    for number in range(200):
+        add_note(store, f"north {number}")
+    long = add(store, note("long"), index(*(f"north long {number}" for number in range(60))))
+    for _ in range(2):
+        assert len(found_by_text(store, "north", limit=20)) == 20
+
+    store.delete_document(long.id, expected_version=None, now=LATER)
+    add_note(store, "something else")
+
+    assert len(found_by_text(store, "north", limit=20)) == 20
+
+
+@pytest.mark.usefixtures("budget", "patient")
+def test_s5_no_deleted_chunk_is_found_however_the_newest_ones_went(store: Store) -> None:
+    notes = [add_note(store, f"north {number}") for number in range(60)]
+    store.delete_document(notes[57].id, expected_version=None, now=LATER)
+    found_by_text(store, "north", limit=10)
+
+    for number in (59, 55, 58):
+        store.delete_document(notes[number].id, expected_version=None, now=LATER)
+
+    left = {note.id for number, note in enumerate(notes) if number not in (55, 57, 58, 59)}
+    assert set(found_by_text(store, "north", limit=60)) == left
+
+
+@pytest.mark.usefixtures("budget")
+def test_a_word_whose_chunks_were_all_deleted_is_no_longer_known(store: Store) -> None:
+    for number in range(100):
+        add_note(store, f"north {number}")
+    others = [add_note(store, f"southern {number}") for number in range(100)]
+    assert store.suggest_words(["southern"]) == {}
+    for other in others:
+        store.delete_document(other.id, expected_version=None, now=LATER)
+    add_note(store, "southerm")
+
+    assert store.suggest_words(["southern"]) == {"southern": "southerm"}
+
+
+def test_ids_of_chunks_long_gone_cost_nothing(store: Store, folder: Path) -> None:
+    first = add_note(store, "first north")
+    with closing(apsw.Connection(str(folder / "kb.sqlite"))) as connection:
+        connection.execute("UPDATE sqlite_sequence SET seq = 1000000000000 WHERE name = 'chunks'")
+
+    second = add_note(store, "second north", tags=["late"])
+
+    assert found_by_text(store, "north") == [first.id, second.id]
+    assert found_by_text(store, "north", scope=Scope(tags=("late",))) == [second.id]
+
+
+def test_what_shorter_lists_found_is_kept_when_longer_ones_take_too_long(
+    store: Store, monkeypatch: pytest.MonkeyPatch, embedder: Embedder
+) -> None:
+    add(store, note("long"), index(*(f"north north {number}" for number in range(250))))
+    add_note(store, "north with a good deal of other text around it")
+    rank_chunks = chunk_ranking.rank_chunks
+
+    def give_up_on_long_lists(*given: Any, limit: int) -> Any:
+        if limit > CANDIDATES:
+            raise TooBroad("Too many.")
+        return rank_chunks(*given, limit=limit)
+
+    monkeypatch.setattr(keywords, "rank_chunks", give_up_on_long_lists)
+    request = SearchRequest("north", mode=Mode.KEYWORD, group_by=Grouping.DOCUMENT)
+
+    assert len(search(store, embedder, request).hits) == 1

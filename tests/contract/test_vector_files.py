@@ -5,15 +5,17 @@ are compared, and what is found is exact.
 """
 
 import shutil
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.contract.backends import Backend
-from tests.contract.samples import LATER, add, index, note, revision, vector_of
+from tests.bases import make_backup, restore_backup
+from tests.contract.backends import Backend, SqliteBackend
+from tests.contract.samples import LATER, add, claim_new_job, index, note, revision, vector_of
 
 from kb.engine.errors import StorageFull, Unavailable
-from kb.engine.model import EVERYWHERE, Document, Scope
+from kb.engine.model import EVERYWHERE, Document, DocumentChange, Scope
 from kb.engine.ports import Store
 from kb.engine.storage.sqlite.vectors import building, coded, files
 from kb.engine.storage.sqlite.vectors import index as vector_index
@@ -261,7 +263,7 @@ def test_files_of_another_time_are_not_taken_for_the_bases_own(
     assert restored.read_statistics().vector_index.kind == "exact"
     assert find(restored, texts_of(9)[0])[0] == documents[9].id
     restored.tune_search()
-    assert len(folders_of(folder)) == 1
+    assert restored.read_statistics().vector_index.kind == "codes"
     restored.close()
 
 
@@ -320,21 +322,72 @@ def test_what_a_worker_that_was_killed_left_behind_goes_in_time(
     other_store.tune_search()
     assert unfinished.exists()
 
-    monkeypatch.setattr(files, "WRITTEN_WITHIN_SECONDS", -1)
-    add(other_store, note("a change"))
+    monkeypatch.setattr(files, "MADE_WITHIN_SECONDS", -1)
     other_store.tune_search()
 
     assert not unfinished.exists()
     assert len(folders_of(folder)) == 1
 
 
-def test_a_new_model_gets_files_of_its_own(
+def test_a_new_model_gets_files_once_there_are_vectors_of_it(
     tuned_store: Store, documents: list[Document], backend: Backend, folder: Path
 ) -> None:
-    before = folders_of(folder)
     other = backend.open("another-model")
+    other.tune_search()
 
     assert not other.has_whole_vectors()
-    assert other.find_by_vector(vector_of("anything"), EVERYWHERE, limit=5).matches.chunk_ids.tolist() == []
-    assert folders_of(folder) == before
+    assert len(other.find_by_vector(vector_of("anything"), EVERYWHERE, limit=5).matches) == 0
+    assert folders_of(folder) == []
+
+    claim = claim_new_job(other)
+    for document in documents:
+        text = index(*texts_of(document.id), model="another-model")
+        other.replace_text(claim, document.id, text, expected_version=document.version)
+    other.tune_search()
+
+    assert len(folders_of(folder)) == 1
+    assert find(other, texts_of(documents[8].id)[1])[0] == documents[8].id
     other.close()
+
+
+@pytest.mark.parametrize("coded_from", [40, 1_000])
+def test_a_new_title_leaves_the_vectors_of_all_chunks_where_they_are(
+    store: Store, documents: list[Document], monkeypatch: pytest.MonkeyPatch, coded_from: int
+) -> None:
+    monkeypatch.setattr(building, "CODED_FROM", coded_from)
+    store.tune_search()
+    chunk_ids = np.array([store.read_document(document.id).chunks[0].id for document in documents])
+    store.load_vectors(chunk_ids)
+
+    store.update_document(documents[3].id, DocumentChange(title="Another"), expected_version=None, now=LATER)
+
+    assert store.load_vectors(chunk_ids).chunk_ids.tolist() == chunk_ids.tolist()
+    assert find(store, texts_of(3)[2])[0] == documents[3].id
+
+
+def test_files_that_another_worker_has_just_made_are_left_alone(tuned_store: Store, folder: Path) -> None:
+    just_made = folder / "kb.sqlite.vectors-abc"
+    just_made.mkdir()
+    for number in range(4):
+        add(tuned_store, note(f"more {number}"), index(*texts_of(100 + number)))
+
+    tuned_store.tune_search()
+
+    assert just_made in folders_of(folder)
+    assert len(folders_of(folder)) == 2
+
+
+def test_a_restored_base_does_not_take_the_files_of_what_came_after_its_backup(folder: Path) -> None:
+    (folder / "data").mkdir()
+    backend = SqliteBackend(folder / "data")
+    with closing(backend.open()) as store:
+        notes = [add(store, note(f"note {n}"), index(*texts_of(n))) for n in range(DOCUMENTS)]
+        store.tune_search()
+        make_backup(folder)
+        store.delete_document(notes[9].id, expected_version=None, now=LATER)
+        find(store, "anything")
+
+    restore_backup(folder, "data")
+
+    with closing(backend.open()) as restored:
+        assert find(restored, texts_of(9)[0])[0] == notes[9].id

@@ -37,7 +37,7 @@ from kb.engine.originals import (
     make_folder,
     sync_folder,
 )
-from kb.engine.storage import DATABASE
+from kb.engine.storage import DATABASE, remove_files_of_vectors
 from kb.engine.storage.sqlite.copying import Contents, copy_base, fold_log, read_contents
 from kb.engine.storage.sqlite.database import LOGS
 from kb.engine.storage.sqlite.integrity import check_base
@@ -264,6 +264,7 @@ def restore(backup: Path, data_dir: Path, *, now: datetime, on_progress: OnProgr
             left_out = {one.original for one in manifest.damage}
             _bring_originals(backup, data_dir, contents.users_of_original.keys() - left_out, on_progress)
             _make_way(data_dir / DATABASE, now)
+            remove_files_of_vectors(data_dir)
             (data_dir / RESTORING).replace(data_dir / DATABASE)
             sync_folder(data_dir)
         finally:

@@ -116,14 +116,17 @@ def search(store: Store, embedder: Embedder, request: SearchRequest) -> SearchOu
     # Only hybrid search weighs one against the other; who asks for keywords alone wants them with no other endings.
     fluency = _measure_fluency(embedder, query) if request.mode is Mode.HYBRID else 1.0
     any_endings = fluency < KNOWN_LANGUAGE and not query.is_english
+    keyword = NO_WORDS
     for limit in (CANDIDATES, *WIDER):
-        keyword = NO_WORDS
         if request.mode is not Mode.VECTOR:
             try:
                 keyword = store.find_by_text(
                     query.words, scope, limit=limit, any_endings=any_endings, spellings=query.spellings
                 )
             except TooBroad:
+                # What shorter lists gave is better than nothing.
+                if limit > CANDIDATES:
+                    break
                 if vector is None:
                     raise
                 log.warning("Looking for the words took too long; searching by meaning alone.")

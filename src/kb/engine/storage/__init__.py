@@ -8,6 +8,7 @@ from kb.engine.originals import Originals
 from kb.engine.ports import Store
 from kb.engine.storage.sqlite.migrations import is_missing_or_empty, upgrade
 from kb.engine.storage.sqlite.store import SqliteStore
+from kb.engine.storage.sqlite.vectors.files import remove_all_files
 
 DATABASE: Final = "kb.sqlite"
 """The name of the file in a data directory that is the base."""
@@ -28,6 +29,11 @@ def upgrade_base(data_dir: Path, originals: Originals, *, now: datetime) -> None
     The old one is kept beside it. Raises `Unavailable` or `StorageFull` if that fails, and the base is as it was.
     """
     upgrade(_base_in(data_dir), originals, now=now)
+
+
+def remove_files_of_vectors(data_dir: Path) -> None:
+    """They belong to the base that is there, and not to one that takes its place."""
+    remove_all_files(_base_in(data_dir))
 
 
 def has_base(data_dir: Path) -> bool:

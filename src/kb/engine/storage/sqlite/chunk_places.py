@@ -1,8 +1,8 @@
 """Where each chunk belongs, and so which chunks a search by keyword may find.
 
 FTS5 knows ids of chunks and nothing else. Asking the table where 200 chunks belong takes as long as
-ranking 500, and a scope may have to be asked about thousands; so both are kept in memory, eight bytes for each id that
-was ever given away. A chunk keeps its place for life and new ones have higher ids: what is known stays true.
+ranking 500, and a scope may have to be asked about thousands; so it is kept in memory, 24 bytes for each chunk. A chunk
+keeps its place for life and new ones have higher ids: what is known stays true.
 """
 
 import json
@@ -12,7 +12,6 @@ from functools import cached_property
 
 import apsw
 import numpy as np
-import numpy.typing as npt
 
 from kb.engine.model import Ids
 from kb.engine.storage.sqlite.allowed import AllowedDocuments
@@ -22,43 +21,60 @@ from kb.engine.storage.sqlite.rows import fetch_all
 # So many chunks are told to SQLite one by one; of more only those found are checked.
 FEW_CHUNKS = 5_000
 
-Numbers = npt.NDArray[np.uint32]
+# What was deleted since it was read is dropped when it is as much as there is, and so much more.
+MOST_LEFT_OVER = 100_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Places:
-    """By the id of a chunk; what was deleted before anybody looked has 0."""
+    """Chunks, and in the same places where they belong. Some may have been deleted since."""
 
-    document_ids: Numbers
-    ordinals: Numbers
+    chunk_ids: Ids
+    """Rising."""
+    document_ids: Ids
+    ordinals: Ids
+
+    def documents_of(self, chunk_ids: Ids) -> Ids:
+        """Of a chunk that is not there, 0."""
+        return self._look_up(self.document_ids, chunk_ids)
+
+    def ordinals_of(self, chunk_ids: Ids) -> Ids:
+        return self._look_up(self.ordinals, chunk_ids)
+
+    def _look_up(self, column: Ids, chunk_ids: Ids) -> Ids:
+        places = np.searchsorted(self.chunk_ids, chunk_ids)
+        found = np.zeros(len(chunk_ids), np.int64)
+        is_there = places < len(column)
+        is_there[is_there] = self.chunk_ids[places[is_there]] == chunk_ids[is_there]
+        found[is_there] = column[places[is_there]]
+        return found
+
+
+NO_PLACES = Places(*np.empty((3, 0), np.int64))
 
 
 class ChunkPlaces:
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._places = Places(np.zeros(1, np.uint32), np.zeros(1, np.uint32))
+        self._places = NO_PLACES
 
-    def at(self, db: apsw.Connection) -> Places:
-        """Of all chunks of the snapshot that `db` looks at, at least."""
+    def at(self, db: apsw.Connection, *, chunk_count: int) -> Places:
+        """Of all chunks of the snapshot that `db` looks at, of which there are so many; and perhaps of others."""
         known = self._places
-        first = len(known.ordinals)
-        last = db.execute("SELECT max(id) FROM chunks").get or 0
-        if last < first:
+        if len(known.chunk_ids) > 2 * chunk_count + MOST_LEFT_OVER:
+            known = NO_PLACES
+        last_known = int(known.chunk_ids[-1]) if len(known.chunk_ids) else 0
+        if (db.execute("SELECT max(id) FROM chunks").get or 0) <= last_known:
             return known
         # Of all chunks these columns stand in an index, which is a hundredth of the table. They are read as text, by
         # numpy: rows given to Python one by one take three times as long.
         columns = "SELECT group_concat(id), group_concat(document_id), group_concat(ordinal) FROM chunks"
-        texts = fetch_all(db, *((f"{columns} WHERE id >= ?", (first,)) if first > 1 else (columns,)))[0]
-        ids, document_ids, ordinals = (np.fromstring(text, np.int64, sep=",") for text in texts)
-        new = Places(np.zeros(last + 1 - first, np.uint32), np.zeros(last + 1 - first, np.uint32))
-        new.document_ids[ids - first] = document_ids
-        new.ordinals[ids - first] = ordinals
-        places = Places(
-            np.concatenate([known.document_ids, new.document_ids]), np.concatenate([known.ordinals, new.ordinals])
-        )
+        texts = fetch_all(db, *((f"{columns} WHERE id > ?", (last_known,)) if last_known else (columns,)))[0]
+        added = np.stack([np.fromstring(text, np.int64, sep=",") for text in texts])
+        added = added[:, np.argsort(added[0])]
+        places = Places(*np.hstack([[known.chunk_ids, known.document_ids, known.ordinals], added]))
         with self._lock:
-            if last >= len(self._places.ordinals):
-                self._places = places
+            self._places = places
         return places
 
 
@@ -89,12 +105,14 @@ class AllowedChunks:
         return np.array(found, np.int64).reshape(-1)
 
     def contain(self, chunk_ids: Ids) -> Mask:
-        return self.documents.set.have(self.places.document_ids[chunk_ids].astype(np.int64))
+        return self.documents.set.have(self.places.documents_of(chunk_ids))
 
     def table(self, length: int) -> Mask:
         """For each chunk, by its id, whether it is allowed."""
-        if not self.are_few:
-            return self.documents.set.have(self.places.document_ids[:length].astype(np.int64))
         table = np.zeros(length, np.bool_)
-        table[self.ids] = True
+        if self.are_few:
+            table[self.ids] = True
+        else:
+            ids = self.places.chunk_ids[self.documents.set.have(self.places.document_ids)]
+            table[ids[ids < length]] = True
         return table

@@ -65,7 +65,7 @@ class _Ranking:
 
     def run(self) -> RankedChunks:
         plan = self._plan(self._share)
-        budget = budget_of(self.words.row_count)
+        budget = budget_of(self.words.planned_row_count)
         if self._are_scattered(plan) or plan.cost > max(RANKED_IN_FULL, TOLERANCE * budget):
             # These were chosen with care, so half as many will do.
             return self._rank_picked(max(int(budget) // 2, 2 * self.limit))
@@ -87,7 +87,7 @@ class _Ranking:
         return plan.cost * self.allowed.count < 2 * self.limit * self.words.row_count
 
     def _plan(self, share: float) -> WordPlan:
-        return plan_words(self.phrases, row_count=self.words.row_count, share=share)
+        return plan_words(self.phrases, row_count=self.words.planned_row_count, share=share)
 
     def _rank(self, plan: WordPlan) -> RankedChunks:
         if self.allowed is None:
@@ -144,13 +144,13 @@ class _Ranking:
         picked = np.sort(self._pick(self.phrases, wanted))
         plan = self._plan(0.0)
         scores = np.zeros(len(picked))
-        if plan.cost <= TOLERANCE_OF_WALKING * budget_of(self.words.row_count):
+        if plan.cost <= TOLERANCE_OF_WALKING * budget_of(self.words.planned_row_count):
             ranked = self._ask(plan.ranking, among=picked)
             scores[np.searchsorted(picked, ranked.ids)] = ranked.scores
             rest = plan.adding
         else:
             rest = [*plan.ranking, *plan.adding]
-        return self._drop_deleted(self._add_worth(RankedChunks(picked, scores), rest))
+        return self._add_worth(RankedChunks(picked, scores), rest).best(self.limit)
 
     def _fill_up(self, found: RankedChunks, phrases: Sequence[CountedPhrase]) -> RankedChunks:
         if not phrases:
@@ -159,23 +159,12 @@ class _Ranking:
         others = picked[~np.isin(picked, found.ids)]
         filling = self._add_worth(RankedChunks(others, np.zeros(len(others))), phrases)
         ids = np.concatenate([found.ids, filling.ids])
-        return self._drop_deleted(RankedChunks(ids, np.concatenate([found.scores, filling.scores]), phrases))
-
-    def _drop_deleted(self, ranked: RankedChunks) -> RankedChunks:
-        """The best of those that are still there: of what is known of words, one chunk in a hundred may not be."""
-        if not self.words.has_lost_chunks:
-            return ranked.best(self.limit)
-        best = ranked.best(2 * self.limit)
-        found = fetch_all(
-            self.words.db,
-            "SELECT id FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
-            (json.dumps(best.ids.tolist()),),
-        )
-        is_there = np.isin(best.ids, np.array(found, np.int64))
-        return replace(best, ids=best.ids[is_there], scores=best.scores[is_there]).best(self.limit)
+        return RankedChunks(ids, np.concatenate([found.scores, filling.scores]), phrases).best(self.limit)
 
     def _pick(self, phrases: Sequence[CountedPhrase], wanted: int) -> Ids:
         """The most promising chunks that the scope allows and that have any of the phrases."""
+        # Of what is known of words, one chunk in a hundred may be gone.
+        to_find = wanted + self.words.lost_chunks
         within = np.flatnonzero(self._is_within())
         is_left = np.ones(len(within), np.bool_)
         picked: list[Ids] = []
@@ -183,13 +172,23 @@ class _Ranking:
             places = np.flatnonzero(has_all & is_left)
             is_left[places] = False
             ids = within[places]
-            if len(ids) > wanted:
-                ids = self._prefer_titles(ids, rarest)[:wanted]
+            if len(ids) > to_find:
+                ids = self._prefer_titles(ids, rarest)[:to_find]
             picked.append(ids)
-            wanted -= len(ids)
-            if wanted == 0:
+            to_find -= len(ids)
+            if to_find == 0:
                 break
-        return np.concatenate(picked) if picked else np.zeros(0, np.int64)
+        return self._find_living(np.concatenate(picked))[:wanted] if picked else np.zeros(0, np.int64)
+
+    def _find_living(self, ids: Ids) -> Ids:
+        if not self.words.lost_chunks:
+            return ids
+        found = fetch_all(
+            self.words.db,
+            "SELECT id FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(ids.tolist()),),
+        )
+        return ids[np.isin(ids, np.array(found, np.int64))]
 
     def _levels(self, phrases: Sequence[CountedPhrase], within: Ids) -> Iterator[tuple[Mask, Phrase]]:
         """Which of these chunks have ever less of what is sought, each time with the rarest phrase that they have."""
@@ -202,8 +201,10 @@ class _Ranking:
 
     def _is_within(self) -> Mask:
         """Which chunks the scope allows and have anything that is sought at all."""
-        tables = [self._table_of(counted.phrase.expression) for counted in self.phrases if counted.chunks > 0]
-        is_within: Mask = np.logical_or.reduce(tables)
+        is_within = np.zeros(self.words.last_chunk + 1, np.bool_)
+        for counted in self.phrases:
+            if counted.chunks > 0:
+                is_within |= self._table_of(counted.phrase.expression)
         if self.allowed is not None:
             is_within &= self.allowed.table(len(is_within))
         for counted in self.phrases:

@@ -53,7 +53,7 @@ from kb.engine.storage.sqlite.rows import (
 )
 from kb.engine.storage.sqlite.scope import condition_on_properties
 from kb.engine.storage.sqlite.tags import add_tags, replace_all_tags
-from kb.engine.storage.sqlite.vectors.files import remove_files
+from kb.engine.storage.sqlite.vectors.files import remove_all_files
 from kb.engine.storage.sqlite.vectors.tokens import remove_token
 
 RECENCY = "COALESCE(updated_at, created_at)"
@@ -206,7 +206,7 @@ class DocumentRows:
             )
             for (job_id,) in cancelled:
                 announce_job(db, job_id)
-        remove_files(self._path, but=None)
+        remove_all_files(self._path)
         return Cleared(documents, vectors, bytes_freed=note_bytes)
 
     def is_original_in_use(self, original: str) -> bool:

@@ -21,19 +21,22 @@ REST_PER_WORK = 1.0
 KEY = "full_text_merged"
 
 
-def merge_full_text(database: Database, *, chunk_count: int) -> None:
-    """If it has become worth it, and nobody is waiting for jobs to be done."""
+def merge_full_text(database: Database, *, chunk_count: int) -> bool:
+    """If it has become worth it. Returns false, and does nothing, if jobs are waiting to be done."""
     with database.read() as db:
         merged_at = int(db.execute("SELECT value FROM meta WHERE key = ?", (KEY,)).get or 0)
         is_busy = db.execute("SELECT EXISTS (SELECT 1 FROM jobs WHERE status IN ('queued', 'running'))").get
-    if chunk_count < max(LEAST_CHUNKS, GROWTH_TO_MERGE * merged_at) or is_busy:
-        return
+    if chunk_count < max(LEAST_CHUNKS, GROWTH_TO_MERGE * merged_at):
+        return True
+    if is_busy:
+        return False
     # The first step, with a negative number, is told to put all pieces together; the others go on with it.
     pages = -PAGES_PER_STEP
     while _merge(database, pages):
         pages = PAGES_PER_STEP
     with database.write() as db:
         db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (KEY, str(chunk_count)))
+    return True
 
 
 def _merge(database: Database, pages: int) -> bool:

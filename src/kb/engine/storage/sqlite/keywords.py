@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from itertools import chain
 
 import apsw
-import numpy as np
 
 from kb.engine.errors import TooBroad
 from kb.engine.model import NO_MATCHES, KeywordMatches, Matches, Scope
@@ -50,10 +49,10 @@ class KeywordRows:
             return KeywordMatches(NO_MATCHES, 0.0)
         with self._database.read() as db:
             # These two are read once and then kept, however long it takes.
-            places = self._places.at(db)
+            known = self._word_index.at(db)
+            places = self._places.at(db, chunk_count=known.row_count)
             documents = self._allowed.find(db, scope)
             allowed = None if documents is None else AllowedChunks(db, documents, places)
-            known = self._word_index.at(db)
             with time_limited(db, LONGEST_SEARCH_SECONDS):
                 counted = [_count(known, phrase) for phrase in phrases]
             if not _can_match(counted):
@@ -68,8 +67,8 @@ class KeywordRows:
             best_possible -= (BM25_K1 + 1) * (1 - SHARE_OF_ADDED_WORD) * _expected_of(ranked.added)
         if len(ranked.ids) == 0:
             return KeywordMatches(NO_MATCHES, 0.0)
-        document_ids, ordinals = places.document_ids[ranked.ids], places.ordinals[ranked.ids]
-        matches = Matches(ranked.ids, document_ids.astype(np.int64), ordinals.astype(np.int64), ranked.scores)
+        document_ids, ordinals = places.documents_of(ranked.ids), places.ordinals_of(ranked.ids)
+        matches = Matches(ranked.ids, document_ids, ordinals, ranked.scores)
         return KeywordMatches(matches, best_possible)
 
 

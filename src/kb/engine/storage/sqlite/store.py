@@ -47,8 +47,10 @@ from kb.engine.storage.sqlite.rows import fetch_all, to_datetime
 from kb.engine.storage.sqlite.spelling import SpellingRows
 from kb.engine.storage.sqlite.tags import TagRows
 from kb.engine.storage.sqlite.vectors.building import build_files
+from kb.engine.storage.sqlite.vectors.files import remove_strays
 from kb.engine.storage.sqlite.vectors.index import VectorIndex
 from kb.engine.storage.sqlite.vectors.reading import count_chunks
+from kb.engine.storage.sqlite.vectors.tokens import read_token
 from kb.engine.storage.sqlite.word_index import WordIndex
 from kb.engine.words import fold
 
@@ -84,13 +86,12 @@ class SqliteStore(
 
     def tune_search(self) -> None:
         with self._database.read() as db:
-            newest = newest_change(db)
-            if newest == self._tuned_at:
-                return
-            chunk_count = count_chunks(db)
-        build_files(self._database, self._path, self._model_fingerprint)
-        merge_full_text(self._database, chunk_count=chunk_count)
-        self._tuned_at = newest
+            newest, token, chunk_count = newest_change(db), read_token(db), count_chunks(db)
+        remove_strays(self._path, but=token)
+        if newest != self._tuned_at:
+            build_files(self._database, self._path, self._model_fingerprint)
+            is_merged = merge_full_text(self._database, chunk_count=chunk_count)
+            self._tuned_at = newest if is_merged else None
 
     def find_trouble(self) -> str | None:
         if self._database.trouble is not None:

@@ -38,6 +38,7 @@ MOST_COUNTS = 20_000
 FEWEST_TO_BE_SURE = 200
 # All is made anew when so large a share of the chunks has come or gone.
 STALE_SHARE = 0.01
+MOST_IDS_PER_CHUNK = 8
 
 
 class Frequency(NamedTuple):
@@ -71,7 +72,7 @@ class WordRows:
         table = np.zeros((last_chunk // 8 + 1) * 8, np.bool_)
         first = 0
         if earlier is not None:
-            table[: earlier.last_chunk + 1] = earlier.table()[: last_chunk + 1]
+            table[: earlier.last_chunk + 1] = earlier.table()[: earlier.last_chunk + 1]
             first = earlier.last_chunk + 1
         table[read_ids(db, expression, first=first, last=last_chunk)] = True
         return cls.of_table(table, last_chunk)
@@ -101,7 +102,7 @@ class WordIndex:
         self._lock = threading.Lock()
         self._newest_change = -1
         self._counted_at = (0, 0)
-        self._last_chunk = 0
+        self._highest_id = 0
         self._row_count = 0
         self._counts: dict[str, tuple[Frequency, int]] = {}
         self._used: set[str] = set()
@@ -109,26 +110,32 @@ class WordIndex:
 
     def at(self, db: apsw.Connection) -> "Words":
         """The words as they are in the snapshot that `db` looks at."""
+        with self._lock:
+            known_change, known_id = self._newest_change, self._highest_id
         newest = newest_change(db)
-        _, changed = documents_changed_since(db, self._newest_change)
+        _, changed = documents_changed_since(db, known_change)
         row_count = db.execute("SELECT count_rows(chunks_fts) FROM chunks_fts LIMIT 1").get or 0
         last_chunk = db.execute("SELECT max(id) FROM chunks").get or 0
-        keeps_rows = changed is not None and not _has_any_chunk(db, changed, up_to=self._last_chunk)
+        # That of the last chunk falls when it is deleted; this one never does.
+        highest_id = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'").get or 0
+        keeps_rows = changed is not None and not _has_any_chunk(db, changed, up_to=known_id)
         with self._lock:
             # The same change with another number of rows: the full-text index was made anew.
             is_mended = newest == self._newest_change and row_count != self._row_count
             if newest > self._newest_change or is_mended:
-                self._newest_change, self._last_chunk, self._row_count = newest, last_chunk, row_count
-                rows_then, last_then = self._counted_at
-                # At least as many as were deleted: every chunk that came has a new id.
-                changes = abs(row_count - rows_then) + last_chunk - last_then
-                if not keeps_rows or is_mended or changes > STALE_SHARE * row_count:
+                # Somebody else may have come further since.
+                keeps_rows = keeps_rows and self._newest_change == known_change
+                self._newest_change, self._highest_id, self._row_count = newest, highest_id, row_count
+                rows_then, id_then = self._counted_at
+                added = highest_id - id_then
+                lost = added - (row_count - rows_then)
+                if not keeps_rows or is_mended or added + lost > STALE_SHARE * row_count:
                     self._rows.clear()
                     self._counts.clear()
-                    self._counted_at = (row_count, last_chunk)
-            rows_then, last_then = self._counted_at
-        has_lost_chunks = last_chunk - last_then != row_count - rows_then
-        return Words(self, db, row_count, last_chunk, newest, has_lost_chunks=has_lost_chunks)
+                    self._counted_at = (row_count, highest_id)
+            rows_then, id_then = self._counted_at
+        lost = max(highest_id - id_then - (row_count - rows_then), 0)
+        return Words(self, db, row_count, last_chunk, newest, lost_chunks=lost)
 
     def find_count(self, expression: str, *, newest_change: int) -> Frequency | None:
         frequency, counted_at = self._counts.get(expression, (None, 0))
@@ -183,8 +190,14 @@ class Words:
     row_count: int
     last_chunk: int
     newest_change: int
-    has_lost_chunks: bool
-    """Whether any chunk has been deleted since the first of what is kept was read."""
+    lost_chunks: int
+    """How many chunks have been deleted since the first of what is kept was read."""
+
+    @property
+    def planned_row_count(self) -> int:
+        """How many rows to plan for: none if nearly all ids are those of chunks long gone, since tables have a place
+        for each id."""
+        return self.row_count if self.last_chunk <= MOST_IDS_PER_CHUNK * self.row_count else 0
 
     def count(self, phrase: Phrase) -> Frequency:
         frequency = self.index.find_count(phrase.expression, newest_change=self.newest_change)

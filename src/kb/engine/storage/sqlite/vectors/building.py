@@ -25,7 +25,7 @@ from kb.engine.storage.sqlite.vectors.files import (
     write_about,
     write_rows,
 )
-from kb.engine.storage.sqlite.vectors.reading import count_chunks, count_chunks_of, read_vectors
+from kb.engine.storage.sqlite.vectors.reading import count_chunks_of, count_vectors, read_vectors
 from kb.engine.storage.sqlite.vectors.tokens import read_token, remove_token, write_token
 
 # Up to here comparing all takes 7 ms at most.
@@ -61,15 +61,17 @@ def build_files(database: Database, base: Path, model: str) -> None:
 def _build_if_due(database: Database, base: Path, model: str) -> None:
     with database.read() as db:
         token = read_token(db)
-        count = count_chunks(db)
+        count = count_vectors(db, model)
         is_due = count >= CODED_FROM and _is_outdated(db, base, model, token, count)
     if is_due:
-        token = _build(database, base, model)
+        _build(database, base, model)
     elif token is not None and count < CODED_FROM // 2:
         with database.write() as db:
             remove_token(db)
-        token = None
-    remove_files(base, but=token)
+    else:
+        return
+    if token is not None:
+        remove_files(base, token)
 
 
 def _is_outdated(db: apsw.Connection, base: Path, model: str, token: str | None, count: int) -> bool:
@@ -84,7 +86,7 @@ def _is_outdated(db: apsw.Connection, base: Path, model: str, token: str | None,
     return fresh > MOST_FRESH_ROWS or dead > about.count * DEAD_SHARE_TO_REBUILD
 
 
-def _build(database: Database, base: Path, model: str) -> str:
+def _build(database: Database, base: Path, model: str) -> None:
     token = uuid.uuid4().hex
     with new_folder(base, token) as folder:
         with database.read() as db:
@@ -94,7 +96,6 @@ def _build(database: Database, base: Path, model: str) -> str:
         write_about(folder, _calibrate(folder, about))
     with database.write() as db:
         write_token(db, token)
-    return token
 
 
 def _calibrate(folder: Path, about: About) -> About:

@@ -78,10 +78,7 @@ class CodedRows:
 
     def bury(self, document_ids: Collection[int]) -> tuple["CodedRows", Ids]:
         """Without the chunks of these documents, and the rows that were theirs."""
-        if len(document_ids) == 1:
-            died = np.flatnonzero(self.document_ids == next(iter(document_ids)))
-        else:
-            died = np.flatnonzero(np.isin(self.document_ids, list(document_ids)))
+        died = np.flatnonzero(np.isin(self.document_ids, list(document_ids)))
         died = died[self.is_alive[died]]
         if not len(died):
             return self, died

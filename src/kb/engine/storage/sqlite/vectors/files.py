@@ -34,7 +34,7 @@ Layout: TypeAlias = dict[str, tuple[np.dtype[Any], tuple[int, ...]]]
 
 FORMAT = 1
 UNFINISHED = ".unfinished"
-WRITTEN_WITHIN_SECONDS = 3600
+MADE_WITHIN_SECONDS = 3600
 
 
 @dataclass(frozen=True)
@@ -158,16 +158,26 @@ def open_rows(folder: Path, about: About) -> VectorFiles:
     return VectorFiles(about, rows, folder)
 
 
-def remove_files(base: Path, *, but: str | None) -> None:
-    """All but those of one token, and but those that somebody may still be writing."""
-    kept = None if but is None else folder_of(base, but)
-    for folder in base.parent.glob(f"{base.name}.vectors-*"):
+def remove_files(base: Path, token: str) -> None:
+    shutil.rmtree(folder_of(base, token), ignore_errors=True)
+
+
+def remove_all_files(base: Path) -> None:
+    for folder in _find_folders(base):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_strays(base: Path, *, but: str | None) -> None:
+    """Files of another token, unless somebody may have just made them or is about to."""
+    for folder in _find_folders(base):
         with suppress(OSError):
-            is_being_written = (
-                folder.name.endswith(UNFINISHED) and time.time() - folder.stat().st_mtime < WRITTEN_WITHIN_SECONDS
-            )
-            if folder != kept and not is_being_written:
+            is_old = time.time() - folder.stat().st_mtime > MADE_WITHIN_SECONDS
+            if is_old and (but is None or folder != folder_of(base, but)):
                 shutil.rmtree(folder)
+
+
+def _find_folders(base: Path) -> list[Path]:
+    return list(base.parent.glob(f"{base.name}.vectors-*"))
 
 
 def _overwrite(path: Path, places: Ids, size: int) -> None:

@@ -20,7 +20,13 @@ from kb.engine.model import VectorIndexState
 from kb.engine.storage.sqlite.index_log import documents_changed_since, newest_change
 from kb.engine.storage.sqlite.vectors.exact import ExactRows
 from kb.engine.storage.sqlite.vectors.files import VectorFiles, open_files
-from kb.engine.storage.sqlite.vectors.reading import count_chunks, count_chunks_of, read_vectors, read_vectors_of
+from kb.engine.storage.sqlite.vectors.reading import (
+    count_chunks,
+    count_chunks_of,
+    read_chunk_ids,
+    read_vectors,
+    read_vectors_of,
+)
 from kb.engine.storage.sqlite.vectors.snapshot import Snapshot
 from kb.engine.storage.sqlite.vectors.tokens import read_token
 
@@ -44,9 +50,8 @@ class VectorIndex:
         """The vectors as of `db`'s moment, or of a later one; None while there are too many without files."""
         with self._lock:
             token = read_token(db)
-            if token != self._token:
+            if token != self._token and (token is None or self._take_files(token)):
                 self._token = token
-                self._take_files(token)
             newest, changed = documents_changed_since(db, self._seen_seq)
             if self._snapshot is None or changed is None:
                 self._load(db)
@@ -63,26 +68,27 @@ class VectorIndex:
             chunks = sum(int(np.count_nonzero(part.is_alive)) for part in self._snapshot.parts)
             return VectorIndexState("codes" if about else "exact", chunks, recall=about.recall if about else 1.0)
 
-    def _take_files(self, token: str | None) -> None:
-        """Go on from the moment of these files, if they are there."""
-        files = None if token is None else open_files(self._base, token)
+    def _take_files(self, token: str) -> bool:
+        """Go on from the moment of these files; returns false if they cannot be used."""
+        files = open_files(self._base, token)
         if files is None or files.about.model != self._model:
-            return
-        self._put_away()
+            return False
         self._files = files
         self._snapshot = Snapshot(files.rows, NO_ROWS)
         self._seen_seq = files.about.seq
+        return True
 
     def _load(self, db: apsw.Connection) -> None:
-        """Begin with what is in the base: the log does not reach back to what is known."""
-        self._put_away()
+        """Begin with what is in the base, if it is not too much."""
+        self._snapshot = self._files = None
         if count_chunks(db) <= MOST_EXACT_ROWS:
             self._snapshot = Snapshot(None, NO_ROWS.add(read_vectors(db, self._model)))
             self._seen_seq = newest_change(db)
 
     def _refresh(self, known: Snapshot, db: apsw.Connection, document_ids: Collection[int]) -> None:
+        document_ids = set(document_ids) - _find_unchanged(known, db, document_ids)
         if known.exact.count + count_chunks_of(db, document_ids) > MOST_EXACT_ROWS:
-            self._put_away()
+            self._load(db)
             return
         coded = known.coded
         if coded is not None and self._files is not None:
@@ -91,6 +97,12 @@ class VectorIndex:
         exact = known.exact.bury(document_ids).add(read_vectors_of(db, self._model, document_ids))
         self._snapshot = Snapshot(coded, exact)
 
-    def _put_away(self) -> None:
-        self._snapshot = None
-        self._files = None
+
+def _find_unchanged(known: Snapshot, db: apsw.Connection, document_ids: Collection[int]) -> set[int]:
+    """Documents whose chunks are those that are known: a new title changes their words, but neither ids nor vectors."""
+    ids: dict[int, set[int]] = {document_id: set() for document_id in document_ids}
+    for part in known.parts:
+        rows = np.flatnonzero(np.isin(part.document_ids, list(document_ids)) & part.is_alive)
+        for document_id, chunk_id in zip(part.document_ids[rows].tolist(), part.chunk_ids[rows].tolist(), strict=True):
+            ids[document_id].add(chunk_id)
+    return {document_id for document_id, found in read_chunk_ids(db, document_ids).items() if found == ids[document_id]}

@@ -37,9 +37,14 @@ class Batch(NamedTuple):
 
 
 def count_chunks(db: apsw.Connection) -> int:
-    """Of any model: nearly always, all of them have vectors of the same."""
+    """Of any model."""
     count: int = db.execute("SELECT count(*) FROM chunks").get
     return count
+
+
+def count_vectors(db: apsw.Connection, model: str) -> int:
+    count: int = db.execute("SELECT COALESCE(sum(chunk_count), 0) FROM documents WHERE vector_model = ?", (model,)).get
+    return min(count, count_chunks(db))
 
 
 def count_chunks_of(db: apsw.Connection, document_ids: Collection[int]) -> int:
@@ -48,6 +53,17 @@ def count_chunks_of(db: apsw.Connection, document_ids: Collection[int]) -> int:
         (json.dumps(list(document_ids)),),
     ).get
     return count
+
+
+def read_chunk_ids(db: apsw.Connection, document_ids: Collection[int]) -> dict[int, set[int]]:
+    """Of those documents that have chunks."""
+    ids: dict[int, set[int]] = {}
+    for document_id, chunk_id in db.execute(
+        "SELECT document_id, id FROM chunks WHERE document_id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(document_ids)),),
+    ):
+        ids.setdefault(document_id, set()).add(chunk_id)
+    return ids
 
 
 def read_vectors(db: apsw.Connection, model: str) -> Iterator[Batch]:
