@@ -30,6 +30,8 @@ COLUMN_WEIGHTS = "2.0, 1.0, 1.0"
 TOLERANCE = 2
 # And so many times by walking past its chunks; beyond that FTS5 is not asked to rank what was picked.
 TOLERANCE_OF_WALKING = 4
+# So many more of the best are asked for than would be allowed on average.
+SPARE_SHARE = 1.5
 # More words than this are not combined with one another: the most common hardly tell chunks apart.
 MOST_COMBINED = 5
 
@@ -94,7 +96,18 @@ class _Ranking:
             return self._ask(plan.ranking, limit=None if plan.adding else self.limit)
         if self.allowed.are_few:
             return self._ask(plan.ranking, among=self.allowed.ids)
-        ranked = self._ask(plan.ranking)
+        if not plan.adding:
+            # Among so many of the best there should be enough that are allowed.
+            likely = int(SPARE_SHARE * self.limit * self.words.row_count / max(self.allowed.count, 1))
+            best = self._ask(plan.ranking, limit=likely)
+            allowed = self._keep_allowed(best)
+            if len(allowed.ids) >= self.limit or len(best.ids) < likely:
+                return allowed
+        return self._keep_allowed(self._ask(plan.ranking))
+
+    def _keep_allowed(self, ranked: RankedChunks) -> RankedChunks:
+        if self.allowed is None:
+            return ranked
         is_allowed = self.allowed.contain(ranked.ids)
         return RankedChunks(ranked.ids[is_allowed], ranked.scores[is_allowed])
 
