@@ -38,6 +38,15 @@ def read_english() -> list[str]:
     return words
 
 
+def make_queries() -> Iterator[str]:
+    """Three to twelve of those words that stand together, without end and always the same."""
+    words = [word for word in read_english() if word.isalpha()]
+    chance = random.Random(2)  # noqa: S311 - no secret
+    while True:
+        start = chance.randrange(len(words) - 12)
+        yield " ".join(words[start : start + chance.randint(3, 12)])
+
+
 def make_chunks(count: int, words: list[str], chance: random.Random) -> Iterator[str]:
     for _ in range(count):
         start = chance.randrange(len(words) - WORDS_PER_CHUNK)

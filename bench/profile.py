@@ -9,7 +9,6 @@ alike, so that none is answered by what an earlier one has left behind.
 
 import asyncio
 import json
-import random
 import statistics
 import sys
 import tempfile
@@ -26,7 +25,7 @@ from starlette.types import ASGIApp, Message
 from bench.agents import Way, by_tool, straight
 from bench.agents_at_work.connection import Connection
 from bench.agents_at_work.programs import Programs, start_programs
-from bench.base import fill_base, read_english
+from bench.base import fill_base, make_queries
 from kb.engine.api import search as route
 from kb.engine.api.answers import render_search
 from kb.engine.api.app import create_app
@@ -106,14 +105,6 @@ def main() -> None:
             whole = asyncio.run(profile_programs(programs, queries))
     print(f"{chunk_count} chunks, CPU of one search in microseconds")
     report(steps, in_app, whole)
-
-
-def make_queries() -> Iterator[str]:
-    words = [word for word in read_english() if word.isalpha()]
-    chance = random.Random(2)  # noqa: S311 - no secret
-    while True:
-        start = chance.randrange(len(words) - 12)
-        yield " ".join(words[start : start + chance.randint(3, 12)])
 
 
 def profile_steps(engine: Engine, queries: Iterator[str]) -> Timings:

@@ -11,7 +11,6 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -22,7 +21,7 @@ import psutil
 from tests.printed_pages import print_pages
 from tests.reading import is_reader
 
-from bench.base import fill_base, read_english
+from bench.base import fill_base, make_queries
 from bench.engine_process import start_engine
 from kb.engine.embedding import read_model
 from kb.engine.wiring import model_locations
@@ -89,14 +88,6 @@ def look_at(client: httpx.Client, job: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = client.get(f"/api/v1/jobs/{job['id']}").raise_for_status().json()
     assert found["status"] != "failed", found
     return found
-
-
-def make_queries() -> Iterator[str]:
-    words = [word for word in read_english() if word.isalpha()]
-    chance = random.Random(2)  # noqa: S311 - no secret
-    while True:
-        start = chance.randrange(len(words) - 12)
-        yield " ".join(words[start : start + chance.randint(3, 12)])
 
 
 def search(client: httpx.Client, query: str) -> float:

@@ -5,7 +5,6 @@
 Modes are interleaved, so that whatever else the machine does falls on all of them alike.
 """
 
-import random
 import statistics
 import sys
 import tempfile
@@ -15,7 +14,7 @@ from pathlib import Path
 import httpx
 import psutil
 
-from bench.base import fill_base, read_english
+from bench.base import fill_base, make_queries
 from bench.engine_process import start_engine
 from kb.engine.embedding import read_model
 from kb.engine.wiring import model_locations
@@ -44,12 +43,8 @@ def main() -> None:
 
 
 def measure(client: httpx.Client) -> dict[str, list[float]]:
-    words = [word for word in read_english() if word.isalpha()]
-    chance = random.Random(2)  # noqa: S311 - no secret
     times: dict[str, list[float]] = {mode: [] for mode in MODES}
-    for round_number in range(ROUNDS + 20):
-        start = chance.randrange(len(words) - 12)
-        query = " ".join(words[start : start + chance.randint(3, 12)])
+    for round_number, query in zip(range(ROUNDS + 20), make_queries(), strict=False):
         for mode, options in MODES.items():
             begun = time.perf_counter()
             client.post("/api/v1/search", json={"query": query, **options}).raise_for_status()

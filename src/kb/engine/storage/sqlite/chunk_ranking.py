@@ -19,9 +19,10 @@ import numpy as np
 
 from kb.engine.model import Ids, Scope, Scores
 from kb.engine.storage.sqlite.chunk_places import AllowedChunks
+from kb.engine.storage.sqlite.id_sets import Mask
 from kb.engine.storage.sqlite.match_expression import Phrase, build_match_expression, find_excluded
 from kb.engine.storage.sqlite.rows import fetch_all
-from kb.engine.storage.sqlite.word_index import Mask, Words, read_ids
+from kb.engine.storage.sqlite.word_index import Words, read_ids
 from kb.engine.storage.sqlite.word_plan import RANKED_IN_FULL, CountedPhrase, WordPlan, budget_of, plan_words
 
 # A word in the title says more about a chunk than one in its text; docs/design/search.md has what 1, 2 and 4 did.

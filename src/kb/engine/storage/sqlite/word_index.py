@@ -23,12 +23,12 @@ import numpy as np
 import numpy.typing as npt
 
 from kb.engine.model import Ids
+from kb.engine.storage.sqlite.id_sets import Mask
 from kb.engine.storage.sqlite.index_log import documents_changed_since, newest_change
 from kb.engine.storage.sqlite.match_expression import Phrase
 from kb.engine.storage.sqlite.rows import LARGEST_ID, fetch_all
 from kb.engine.storage.sqlite.tokens import find_terms
 
-Mask = npt.NDArray[np.bool_]
 Bits = npt.NDArray[np.uint8]
 
 # Of a million chunks some thousand words, which is nearly all that are common; of 100,000 all.

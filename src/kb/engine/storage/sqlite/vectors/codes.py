@@ -11,12 +11,11 @@ sign that the code has there. That is dearer, and of those it ranks first five t
 import numpy as np
 import numpy.typing as npt
 
-from kb.engine.model import Vector, Vectors
+from kb.engine.model import Ids, Vector, Vectors
 
 Codes = npt.NDArray[np.uint64]
 """A column a vector, a row for each 64 of its numbers."""
 Distances = npt.NDArray[np.uint16]
-Rows = npt.NDArray[np.int64]
 
 BITS_PER_WORD = 64
 SIGNS_OF_BYTES = np.where(np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1), 1, -1).astype(np.float32)
@@ -51,7 +50,7 @@ def count_differences(codes: Codes, vector: Vector) -> Distances:
     return distances
 
 
-def compare_signs(codes: Codes, rows: Rows, vector: Vector) -> npt.NDArray[np.float32]:
+def compare_signs(codes: Codes, rows: Ids, vector: Vector) -> npt.NDArray[np.float32]:
     """How similar the codes of these rows are to the vector: the sum of its numbers with their signs."""
     # For each eight numbers of the vector, the sum for each byte that a code may have in their place.
     eights = np.pad(vector, (0, -len(vector) % BITS_PER_WORD)).reshape(-1, 8)
@@ -64,7 +63,7 @@ def compare_signs(codes: Codes, rows: Rows, vector: Vector) -> npt.NDArray[np.fl
     return similarities
 
 
-def pick_nearest(distances: Distances, count: int) -> Rows:
+def pick_nearest(distances: Distances, count: int) -> Ids:
     """The places of the `count` smallest distances, in no order; which of equal ones at the edge is left open."""
     if count >= len(distances):
         return np.arange(len(distances))

@@ -7,7 +7,6 @@ import numpy.typing as npt
 
 from kb.engine.model import Background, Ids
 
-Mask = npt.NDArray[np.bool_]
 Cosines = npt.NDArray[np.float32]
 
 NO_BACKGROUND = Background(mean=0.0, deviation=0.0, count=0)
