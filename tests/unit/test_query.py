@@ -1,4 +1,5 @@
 import time
+import timeit
 
 import pytest
 from hypothesis import given
@@ -107,13 +108,13 @@ def test_terms_are_bounded_in_every_script() -> None:
     "unit", ['"-"-"', '-"', '" "', "-a ", 'a"', "NEAR(* ", "^:", "n't", ' -"', "今-", "a-1.", "a1"]
 )
 def test_ten_thousand_characters_of_operators_are_parsed_at_once(unit: str) -> None:
-    """S4: linear time; the bound is some ten times what is measured, for busy machines."""
+    """S4: linear time; the bound is some ten times what is measured, for busy machines.
+
+    The best of three: a collection of all the garbage of other tests may fall into one.
+    """
     text = (unit * 10_000)[:10_000]
 
-    started = time.process_time()
-    parse_query(text)
-
-    assert time.process_time() - started < 0.1
+    assert min(timeit.repeat(lambda: parse_query(text), timer=time.process_time, number=1, repeat=3)) < 0.1
 
 
 @given(st.text(alphabet=st.one_of(st.sampled_from('"-\u201c\u201d *:^()ab今'), st.characters()), min_size=1))
