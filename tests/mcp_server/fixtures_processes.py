@@ -26,7 +26,7 @@ from kb.mcp.upload_folder import default_parent
 
 ENGINE_KEY = "the-key-of-the-engine"
 AGENT_KEY = "the-key-of-the-agents"
-WAIT_AT_MOST_SECONDS = 30
+WAIT_AT_MOST_SECONDS = 60
 
 Speech = Literal["raw", "legacy", "auto"]
 """Plain JSON-RPC, or the official client in one of its eras."""

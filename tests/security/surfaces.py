@@ -40,7 +40,7 @@ V1 = "/api/v1"
 PUBLIC_PATHS = frozenset({"/health/live", "/health/ready", "/health"})
 MCP_PATHS = (PATH, *(f"{PATH}/{toolset}" for toolset in McpSettings.model_fields["mcp_toolsets"].default))
 CLEARING = {"confirm": True, "confirmation_phrase": CONFIRMATION_PHRASE}
-WAIT_AT_MOST_SECONDS = 30
+WAIT_AT_MOST_SECONDS = 60
 
 
 def bearer(key: str) -> dict[str, str]:

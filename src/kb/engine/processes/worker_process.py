@@ -18,8 +18,8 @@ from kb.logs import log_to_stderr
 
 # A retry's delay and a dead worker's lease end without a nudge.
 LOOK_EVERY_SECONDS = 0.5
-# Searches come first when there are not enough cores for both: of a core that both want, a search gets nine tenths.
-NICENESS = 10
+# Searches come first when there are not enough cores for both: of a core that both want, a search gets three quarters.
+NICENESS = 5
 
 
 class Nudges:
