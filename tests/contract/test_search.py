@@ -288,6 +288,20 @@ def test_s5_what_was_deleted_or_replaced_is_found_no_more(store: Store, other_st
     assert found_by_vector(store, "otter") == found_by_text(store, "otter") == left
 
 
+def test_within_one_moment_nothing_changes(store: Store, other_store: Store) -> None:
+    walrus = add(store, note("walrus"), index("walrus"))
+    [chunk] = store.read_document(walrus.id).chunks
+
+    with store.one_moment():
+        assert found_by_text(store, "walrus") == [walrus.id]
+        other_store.delete_document(walrus.id, expected_version=None, now=LATER)
+        with store.one_moment():
+            assert [found.document.id for found in store.load_chunks([chunk.id])] == [walrus.id]
+        assert found_by_text(store, "walrus") == [walrus.id]
+
+    assert found_by_text(store, "walrus") == store.load_chunks([chunk.id]) == []
+
+
 def test_s5_what_another_store_added_is_found_at_once(store: Store, other_store: Store) -> None:
     first = add_note(store, "walrus")
     assert found_by_vector(store, "walrus") == [first.id]

@@ -19,6 +19,7 @@ from kb.engine.model import EVERYWHERE, Document, DocumentChange, Scope
 from kb.engine.ports import Store
 from kb.engine.storage.sqlite.vectors import building, coded, files
 from kb.engine.storage.sqlite.vectors import index as vector_index
+from kb.engine.storage.sqlite.vectors.coded import count_steps
 from kb.engine.storage.sqlite.vectors.codes import encode
 
 DOCUMENTS, CHUNKS = 30, 4
@@ -123,7 +124,7 @@ def test_the_numbers_of_what_is_deleted_are_gone_from_the_files(
 ) -> None:
     [vectors], [codes] = folder.glob("*.vectors-*/vectors"), folder.glob("*.vectors-*/codes")
     vector = vector_of(texts_of(4)[0])
-    numbers, code = vector.astype(np.float16).tobytes(), encode(vector[None]).tobytes()
+    numbers, code = count_steps(vector).tobytes(), encode(vector[None]).tobytes()
     assert numbers in vectors.read_bytes()
     assert code in codes.read_bytes()
 
@@ -236,7 +237,7 @@ def test_damaged_files_are_not_used_and_made_anew(
         (files_of_base / "about.json").write_text("{")
     else:
         about = (files_of_base / "about.json").read_text()
-        (files_of_base / "about.json").write_text(about.replace('"format": 1', '"format": 99'))
+        (files_of_base / "about.json").write_text(about.replace(f'"format": {files.FORMAT}', '"format": 99'))
 
     again = backend.open()
 

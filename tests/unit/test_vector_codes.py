@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as arrays
 
 from kb.engine.model import Vectors
 from kb.engine.storage.sqlite.vectors import coded
-from kb.engine.storage.sqlite.vectors.coded import CodedRows
+from kb.engine.storage.sqlite.vectors.coded import CodedRows, count_steps
 from kb.engine.storage.sqlite.vectors.codes import (
     VECTORS_AT_ONCE,
     compare_signs,
@@ -29,20 +29,22 @@ def make_vectors(count: int, *, seed: int = 1) -> Vectors:
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
 
 
+VECTORS = make_vectors(COUNT)
+
+
 @pytest.fixture(scope="module")
 def rows() -> CodedRows:
-    vectors = make_vectors(COUNT)
     ids = np.arange(COUNT)
     sampled = np.arange(0, COUNT, 10)
     return CodedRows(
-        codes=encode(vectors),
-        vectors=vectors.astype(np.float16),
+        codes=encode(VECTORS),
+        steps=count_steps(VECTORS),
         chunk_ids=ids + 1,
         document_ids=ids // 10 + 1,
         ordinals=ids % 10,
         is_alive=np.ones(COUNT, np.bool_),
         sampled_rows=sampled,
-        sample=vectors[sampled],
+        sample=VECTORS[sampled],
         compared=60,
     )
 
@@ -101,18 +103,18 @@ def test_s3_under_any_filter_the_nearest_are_found_and_nothing_else(
 
     for query in make_vectors(50, seed=2):
         nearest = rows.find_nearest(query, allowed, limit=10)
-        exact = np.where(allowed, rows.vectors @ query, -2)
+        exact = np.where(allowed, VECTORS @ query, -2)
         expected = np.argsort(-exact)[: min(10, np.count_nonzero(allowed))]
         recalls.append(np.isin(expected, nearest.rows).mean() if len(expected) else 1.0)
         assert allowed[nearest.rows].all()
         assert len(nearest.rows) == min(10, np.count_nonzero(allowed))
-        assert np.allclose(nearest.scores, exact[nearest.rows], atol=1e-3)
+        assert np.allclose(nearest.scores, exact[nearest.rows], atol=1e-4)
 
     assert np.mean(recalls) > 0.97
 
 
 def test_where_nothing_is_allowed_nothing_is_found(rows: CodedRows) -> None:
-    nearest = rows.find_nearest(rows.vectors[0], np.zeros(COUNT, np.bool_), limit=10)
+    nearest = rows.find_nearest(VECTORS[0], np.zeros(COUNT, np.bool_), limit=10)
 
     assert len(nearest.rows) == 0
     assert nearest.background.count == 0
@@ -125,7 +127,7 @@ def test_how_all_scores_are_spread_is_told_from_a_sample(rows: CodedRows, share:
 
     told = rows.find_nearest(query, allowed, limit=10).background
 
-    scores = (rows.vectors @ query)[allowed]
+    scores = (VECTORS @ query)[allowed]
     assert told.count == np.count_nonzero(allowed)
     assert told.mean == pytest.approx(scores.mean(), abs=0.2 * float(scores.std()))
     assert told.deviation == pytest.approx(scores.std(), rel=0.1)

@@ -1,9 +1,11 @@
 """What the engine needs of the world: a place to keep things, and a model that turns text into numbers.
 
-A port exists only where there are two providers. Each method of `Store` is one transaction.
+A port exists only where there are two providers. Each method of `Store` is one transaction, but for what is read
+at `one_moment`.
 """
 
 from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
@@ -265,6 +267,10 @@ class Store(Protocol):
         ...
 
     # search
+
+    def one_moment(self) -> AbstractContextManager[None]:
+        """What this thread reads in the block is as of one moment."""
+        ...
 
     def find_by_text(
         self,

@@ -32,6 +32,7 @@ from kb.engine.model import (
     ChunkId,
     Document,
     KeywordMatches,
+    LoadedVectors,
     Scope,
     Vector,
     VectorMatches,
@@ -111,10 +112,23 @@ class SearchOutcome:
 
 def search(store: Store, embedder: Embedder, request: SearchRequest) -> SearchOutcome:
     query = parse_query(request.query)
-    scope = replace(request.scope, required=query.required, excluded=query.excluded)
     vector, is_degraded = _embed(store, embedder, query, request.mode)
     # Only hybrid search weighs one against the other; who asks for keywords alone wants them with no other endings.
     fluency = _measure_fluency(embedder, query) if request.mode is Mode.HYBRID else 1.0
+    with store.one_moment():
+        return _search(store, request, query, vector, fluency=fluency, is_degraded=is_degraded)
+
+
+def _search(
+    store: Store,
+    request: SearchRequest,
+    query: ParsedQuery,
+    vector: Vector | None,
+    *,
+    fluency: float,
+    is_degraded: bool,
+) -> SearchOutcome:
+    scope = replace(request.scope, required=query.required, excluded=query.excluded)
     any_endings = fluency < KNOWN_LANGUAGE and not query.is_english
     keyword = NO_WORDS
     for limit in (CANDIDATES, *WIDER):
@@ -203,28 +217,35 @@ def _merge(
     depth = measure_depth(candidates.ordinals)
     if vector is not None and len(keyword.matches) and len(near.matches):
         vector_peak = measure_peak(float(near.matches.scores[0]), near.background)
+        # A chunk that only its words brought up has a vector, too.
+        vectors = store.load_vectors(candidates.chunk_ids)
         candidates, vector_weight = fuse(
-            _compare(store, vector, candidates),
+            _compare(candidates, vectors, vector),
             near.matches.scores,
             weigh=partial(weigh_vectors, vector_peak=vector_peak, fluency=fluency, depth=depth),
             # A chunk missing from a whole list has none of the words; one missing from a list that was cut off may have
             # nearly the score of its last.
             lowest_keyword_score=float(keyword.matches.scores[-1]) if len(keyword.matches) >= limit else 0.0,
         )
-        best = order_by_score(candidates)[:CANDIDATES_WITH_PEERS]
-        vectors = store.load_vectors(candidates.chunk_ids[best])
-        candidates = add_peers(candidates, vectors, vector_weight=vector_weight)
+        candidates = add_peers(candidates, _keep_best(candidates, vectors), vector_weight=vector_weight)
     return rank(add_neighbours(candidates, depth=depth))
 
 
-def _compare(store: Store, vector: Vector, candidates: Candidates) -> Candidates:
-    """The candidates with the cosines of those that only their words brought up."""
-    vectors = store.load_vectors(candidates.chunk_ids[np.isnan(candidates.cosines)])
+def _compare(candidates: Candidates, vectors: LoadedVectors, vector: Vector) -> Candidates:
+    """The candidates with the cosines of those that have none yet."""
     if not len(vectors.chunk_ids):
         return candidates
-    cosines = candidates.cosines.copy()
+    cosines = np.full(len(candidates), np.nan)
     cosines[np.searchsorted(candidates.chunk_ids, vectors.chunk_ids)] = vectors.matrix @ vector
-    return replace(candidates, cosines=cosines)
+    return replace(candidates, cosines=np.where(np.isnan(candidates.cosines), cosines, candidates.cosines))
+
+
+def _keep_best(candidates: Candidates, vectors: LoadedVectors) -> LoadedVectors:
+    """The vectors of those that may be peers."""
+    is_best = np.zeros(len(candidates), np.bool_)
+    is_best[order_by_score(candidates)[:CANDIDATES_WITH_PEERS]] = True
+    kept = is_best[np.searchsorted(candidates.chunk_ids, vectors.chunk_ids)]
+    return LoadedVectors(vectors.chunk_ids[kept], vectors.matrix[kept])
 
 
 def _suggest(store: Store, typed: str, query: ParsedQuery, hits: Sequence[Hit]) -> str | None:

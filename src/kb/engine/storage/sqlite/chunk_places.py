@@ -34,20 +34,16 @@ class Places:
     document_ids: Ids
     ordinals: Ids
 
-    def documents_of(self, chunk_ids: Ids) -> Ids:
-        """Of a chunk that is not there, 0."""
-        return self._look_up(self.document_ids, chunk_ids)
-
-    def ordinals_of(self, chunk_ids: Ids) -> Ids:
-        return self._look_up(self.ordinals, chunk_ids)
-
-    def _look_up(self, column: Ids, chunk_ids: Ids) -> Ids:
-        places = np.searchsorted(self.chunk_ids, chunk_ids)
-        found = np.zeros(len(chunk_ids), np.int64)
-        is_there = places < len(column)
-        is_there[is_there] = self.chunk_ids[places[is_there]] == chunk_ids[is_there]
-        found[is_there] = column[places[is_there]]
-        return found
+    def look_up(self, chunk_ids: Ids) -> tuple[Ids, Ids]:
+        """The document of each chunk, and its place in it; of a chunk that is not there, 0."""
+        rows = np.searchsorted(self.chunk_ids, chunk_ids)
+        is_there = rows < len(self.chunk_ids)
+        is_there[is_there] = self.chunk_ids[rows[is_there]] == chunk_ids[is_there]
+        if is_there.all():
+            return self.document_ids[rows], self.ordinals[rows]
+        found = np.zeros((2, len(chunk_ids)), np.int64)
+        found[:, is_there] = self.document_ids[rows[is_there]], self.ordinals[rows[is_there]]
+        return found[0], found[1]
 
 
 NO_PLACES = Places(*np.empty((3, 0), np.int64))
@@ -105,7 +101,7 @@ class AllowedChunks:
         return np.array(found, np.int64).reshape(-1)
 
     def contain(self, chunk_ids: Ids) -> Mask:
-        return self.documents.set.have(self.places.documents_of(chunk_ids))
+        return self.documents.set.have(self.places.look_up(chunk_ids)[0])
 
     def table(self, length: int) -> Mask:
         """For each chunk, by its id, whether it is allowed."""

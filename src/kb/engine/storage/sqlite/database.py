@@ -112,6 +112,7 @@ class Database:
         self._is_closing = False
         self._idle_readers: list[apsw.Connection] = []
         self._in_use: set[apsw.Connection] = set()
+        self._held = threading.local()
         with translated_errors():
             self._writer = self._connect()
 
@@ -187,6 +188,10 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[apsw.Connection]:
         """A snapshot: everything read in the block belongs to one moment."""
+        held: apsw.Connection | None = getattr(self._held, "reader", None)
+        if held is not None:
+            yield held
+            return
         with self._reader_permits, translated_errors():
             with self._returned:
                 if self._is_closing:
@@ -200,6 +205,17 @@ class Database:
                 yield reader
             finally:
                 self._give_back(reader)
+
+    @contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """Each block that this thread reads in, within this one, has the same snapshot."""
+        outer: apsw.Connection | None = getattr(self._held, "reader", None)
+        with self.read() as reader:
+            self._held.reader = reader
+            try:
+                yield
+            finally:
+                self._held.reader = outer
 
     def _take(self, connection: apsw.Connection) -> None:
         with self._returned:

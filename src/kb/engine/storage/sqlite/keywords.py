@@ -67,8 +67,7 @@ class KeywordRows:
             best_possible -= (BM25_K1 + 1) * (1 - SHARE_OF_ADDED_WORD) * _expected_of(ranked.added)
         if len(ranked.ids) == 0:
             return KeywordMatches(NO_MATCHES, 0.0)
-        document_ids, ordinals = places.documents_of(ranked.ids), places.ordinals_of(ranked.ids)
-        matches = Matches(ranked.ids, document_ids, ordinals, ranked.scores)
+        matches = Matches(ranked.ids, *places.look_up(ranked.ids), ranked.scores)
         return KeywordMatches(matches, best_possible)
 
 

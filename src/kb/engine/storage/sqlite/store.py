@@ -10,7 +10,7 @@ The work is done by the parts it is composed of, one a subject, which share one 
 - `keywords`: finding chunks by word; `matching`: by vector; `spelling`: words that were meant
 - `integrity`: checking that all of it is still what was written
 
-Each public method is one transaction. The invariants that the parts keep together:
+Each public method is one transaction, or part of that of `one_moment`. The invariants that the parts keep together:
 
 1. A chunk, its row in `chunks_fts` and its row in `embeddings` exist together or not at all.
 2. A document's `chunk_count` is the number of its chunks; they are numbered from 0 without gaps.
@@ -19,7 +19,7 @@ Each public method is one transaction. The invariants that the parts keep togeth
 """
 
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 import apsw
@@ -83,6 +83,9 @@ class SqliteStore(
 
     def close(self) -> None:
         self._database.close()
+
+    def one_moment(self) -> AbstractContextManager[None]:
+        return self._database.one_moment()
 
     def tune_search(self) -> None:
         with self._database.read() as db:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from kb.engine.model import Ids
 from kb.engine.storage.sqlite.id_sets import Mask
-from kb.engine.storage.sqlite.index_log import documents_changed_since, newest_change
+from kb.engine.storage.sqlite.index_log import documents_changed_since
 from kb.engine.storage.sqlite.match_expression import Phrase
 from kb.engine.storage.sqlite.rows import LARGEST_ID, fetch_all
 from kb.engine.storage.sqlite.tokens import find_terms
@@ -96,6 +96,16 @@ class WordRows:
         return table
 
 
+# The id of the last chunk falls when it is deleted; the highest that there ever was never does.
+STATE = """
+SELECT
+    COALESCE((SELECT max(seq) FROM index_log), 0),
+    COALESCE((SELECT count_rows(chunks_fts) FROM chunks_fts LIMIT 1), 0),
+    COALESCE((SELECT max(id) FROM chunks), 0),
+    COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0)
+"""
+
+
 class WordIndex:
     def __init__(self) -> None:
         # Guards all of it; nothing is read from the base while it is held.
@@ -112,12 +122,8 @@ class WordIndex:
         """The words as they are in the snapshot that `db` looks at."""
         with self._lock:
             known_change, known_id = self._newest_change, self._highest_id
-        newest = newest_change(db)
-        _, changed = documents_changed_since(db, known_change)
-        row_count = db.execute("SELECT count_rows(chunks_fts) FROM chunks_fts LIMIT 1").get or 0
-        last_chunk = db.execute("SELECT max(id) FROM chunks").get or 0
-        # That of the last chunk falls when it is deleted; this one never does.
-        highest_id = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'").get or 0
+        newest, row_count, last_chunk, highest_id = fetch_all(db, STATE)[0]
+        _, changed = documents_changed_since(db, known_change) if newest != known_change else (newest, set[int]())
         keeps_rows = changed is not None and not _has_any_chunk(db, changed, up_to=known_id)
         with self._lock:
             # The same change with another number of rows: the full-text index was made anew.

@@ -19,6 +19,8 @@ Distances = npt.NDArray[np.uint16]
 
 BITS_PER_WORD = 64
 SIGNS_OF_BYTES = np.where(np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1), 1, -1).astype(np.float32)
+# Of so many words the bits that differ can be counted in eight bits, which is twice as fast as in sixteen.
+WORDS_PER_COUNT = 3
 # What is computed of so many vectors stays in the processor's cache until it is added up.
 VECTORS_AT_ONCE = 32_768
 # So many distances tell how they are spread.
@@ -37,16 +39,19 @@ def encode(vectors: Vectors) -> Codes:
 def count_differences(codes: Codes, vector: Vector) -> Distances:
     """In how many bits each code differs from that of the vector."""
     wanted = encode(vector[None])[:, 0]
-    distances = np.empty(codes.shape[1], np.uint16)
+    distances = np.zeros(codes.shape[1], np.uint16)
     differing = np.empty(VECTORS_AT_ONCE, np.uint64)
-    counts = np.empty(VECTORS_AT_ONCE, np.uint8)
+    counts, of_words = np.empty((2, VECTORS_AT_ONCE), np.uint8)
     for start in range(0, len(distances), VECTORS_AT_ONCE):
         total = distances[start : start + VECTORS_AT_ONCE]
-        total[:] = 0
-        for column, word in zip(codes[:, start : start + len(total)], wanted, strict=True):
-            np.bitwise_xor(column, word, out=differing[: len(total)])
-            np.bitwise_count(differing[: len(total)], out=counts[: len(total)])
-            total += counts[: len(total)]
+        differing, counts, of_words = differing[: len(total)], counts[: len(total)], of_words[: len(total)]
+        for first in range(0, len(codes), WORDS_PER_COUNT):
+            words = slice(first, first + WORDS_PER_COUNT)
+            of_words[:] = 0
+            for column, word in zip(codes[words, start : start + len(total)], wanted[words], strict=True):
+                np.bitwise_xor(column, word, out=differing)
+                of_words += np.bitwise_count(differing, out=counts)
+            total += of_words
     return distances
 
 

@@ -4,7 +4,7 @@
         about.json      which base, model and moment they belong to
         ids             of chunk, document and place in it, a column each
         codes           as in `codes`
-        vectors         one after another, in half precision
+        vectors         one after another, in steps
 
 They are written once, in a folder of another name, which is then renamed. The base has the token of the folder that
 belongs to it in `meta`; a base that was restored has another or none, so vectors of other times are never taken for
@@ -26,13 +26,13 @@ import numpy as np
 
 from kb.engine.model import Ids
 from kb.engine.originals import sync_folder
-from kb.engine.storage.sqlite.vectors.coded import SAMPLED_ROWS, CodedRows
+from kb.engine.storage.sqlite.vectors.coded import SAMPLED_ROWS, CodedRows, count_steps, measure_steps
 from kb.engine.storage.sqlite.vectors.codes import BITS_PER_WORD, Codes, encode
 from kb.engine.storage.sqlite.vectors.reading import Batch
 
 Layout: TypeAlias = dict[str, tuple[np.dtype[Any], tuple[int, ...]]]
 
-FORMAT = 1
+FORMAT = 2
 UNFINISHED = ".unfinished"
 MADE_WITHIN_SECONDS = 3600
 
@@ -57,7 +57,7 @@ class About:
         return {
             "ids": (np.dtype(np.int64), (3, self.count)),
             "codes": (np.dtype(np.uint64), (words, self.count)),
-            "vectors": (np.dtype(np.float16), (self.count, self.dimension)),
+            "vectors": (np.dtype(np.int16), (self.count, self.dimension)),
         }
 
 
@@ -71,7 +71,7 @@ class VectorFiles:
         """Overwrite what is known of these rows, but for their ids. If that fails, it is gone with the files."""
         _, columns_of_codes = self.about.layout["codes"]
         with suppress(OSError):
-            _overwrite(self.folder / "vectors", rows, self.about.dimension * self.rows.vectors.itemsize)
+            _overwrite(self.folder / "vectors", rows, self.about.dimension * self.rows.steps.itemsize)
             for column in range(columns_of_codes[0]):
                 _overwrite(self.folder / "codes", column * self.about.count + rows, self.rows.codes.itemsize)
 
@@ -103,7 +103,7 @@ def write_rows(folder: Path, batches: Iterable[Batch]) -> tuple[int, int]:
             ids.append(np.stack([batch.chunk_ids, batch.document_ids, batch.ordinals]))
             codes.append(encode(batch.matrix))
             dimension = batch.matrix.shape[1]
-            batch.matrix.astype(np.float16).tofile(file)
+            count_steps(batch.matrix).tofile(file)
     for name, columns in (("ids", ids), ("codes", codes)):
         with _write(folder / name) as file:
             np.concatenate(columns, axis=1).tofile(file)
@@ -139,20 +139,20 @@ def open_files(base: Path, token: str) -> VectorFiles | None:
 
 
 def open_rows(folder: Path, about: About) -> VectorFiles:
-    ids, codes, vectors = (
+    ids, codes, steps = (
         np.memmap(folder / name, dtype, mode="r", shape=shape).view(np.ndarray)
         for name, (dtype, shape) in about.layout.items()
     )
     sampled_rows = np.linspace(0, about.count - 1, min(SAMPLED_ROWS, about.count)).astype(np.int64)
     rows = CodedRows(
         codes=codes,
-        vectors=vectors,
+        steps=steps,
         chunk_ids=ids[0],
         document_ids=ids[1],
         ordinals=ids[2],
         is_alive=np.ones(about.count, np.bool_),
         sampled_rows=sampled_rows,
-        sample=vectors[sampled_rows].astype(np.float32),
+        sample=measure_steps(steps[sampled_rows]),
         compared=about.compared,
     )
     return VectorFiles(about, rows, folder)
