@@ -91,7 +91,7 @@ class CodedRows:
         return rows[np.argpartition(-similarities, wanted)[:wanted]] if wanted < len(rows) else rows
 
     def read(self, rows: Ids) -> Vectors:
-        return measure_steps(self.steps[rows])
+        return measure_steps(self.steps.take(rows, axis=0))
 
     def bury(self, document_ids: Collection[int]) -> tuple["CodedRows", Ids]:
         """Without the chunks of these documents, and the rows that were theirs."""

@@ -62,7 +62,7 @@ def compare_signs(codes: Codes, rows: Ids, vector: Vector) -> npt.NDArray[np.flo
     sums = eights @ SIGNS_OF_BYTES.T
     similarities = np.zeros(len(rows), np.float32)
     for word, of_word in zip(codes, sums.reshape(len(codes), 8, 256), strict=True):
-        bytes_of_rows = np.ascontiguousarray(word[rows].view(np.uint8).reshape(-1, 8).T)
+        bytes_of_rows = np.ascontiguousarray(word.take(rows).view(np.uint8).reshape(-1, 8).T)
         for byte, of_byte in zip(bytes_of_rows, of_word, strict=True):
             similarities += of_byte.take(byte)
     return similarities
