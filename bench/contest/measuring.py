@@ -13,7 +13,6 @@ from bench.contest.contestant import CHUNKS_PER_DOCUMENT, MODES, PARTS, TOP, Cor
 from bench.contest.processes import ContestantProcess, python_of, start_all, start_contestant
 
 PERCENTAGES: tuple[int | None, ...] = (None, 1, 10, 50)
-WARMING_UP = 3
 CHANGES = 20
 ROWS_AT_ONCE = 50_000
 
@@ -24,7 +23,10 @@ class Searches:
 
     mode: Mode
     percent: int | None
+    first_cpu_ms: list[float] = field(default_factory=list)
+    """When each query was asked for the first time, with words that nobody had asked for."""
     cpu_ms: list[float] = field(default_factory=list)
+    """When all of them were asked again."""
     recalls: list[float] = field(default_factory=list)
     """Of the ten that are truly nearest, the share that was found; for the mode that looks for them."""
     hits: list[int] = field(default_factory=list)
@@ -98,26 +100,31 @@ class Contest:
             truths = find_nearest(corpus.vectors[:chunk_count], vectors, percent)
             for mode in MODES:
                 kinds = {process.name: Searches(mode, percent) for process in processes}
+                for query in queries:
+                    for process in processes:
+                        note_first(kinds[process.name], process, query)
                 for query, truth in zip(queries, truths, strict=True):
                     for process in processes:
-                        asked: dict[str, object] = {"query": query, "mode": mode, "percent": percent}
-                        note(kinds[process.name], process, asked, truth if mode == "vector" else None)
+                        note(kinds[process.name], process, query, truth)
                 for name, searches in kinds.items():
                     if searches.cpu_ms:
                         figures[name].searches.append(searches)
 
 
-def note(searches: Searches, process: ContestantProcess, asked: dict[str, object], truth: set[int] | None) -> None:
-    answer = process.ask("search", **asked)
+def note_first(searches: Searches, process: ContestantProcess, query: int) -> None:
+    answer = process.ask("search", query=query, mode=searches.mode, percent=searches.percent)
+    if answer.found is not None:
+        searches.first_cpu_ms.append(answer.cpu_seconds * 1000)
+
+
+def note(searches: Searches, process: ContestantProcess, query: int, truth: set[int]) -> None:
+    answer = process.ask("search", query=query, mode=searches.mode, percent=searches.percent)
     if answer.found is None:
         return
-    if asked["query"] == 1:
-        for _ in range(WARMING_UP):
-            answer = process.ask("search", **asked)
     searches.cpu_ms.append(answer.cpu_seconds * 1000)
-    searches.hits.append(len(answer.found or []))
-    if truth is not None:
-        nearest = process.ask("nearest", **asked).found or []
+    searches.hits.append(len(answer.found))
+    if searches.mode == "vector":
+        nearest = process.ask("nearest", query=query, mode="vector", percent=searches.percent).found or []
         searches.recalls.append(len(truth.intersection(nearest[:TOP])) / len(truth))
 
 
