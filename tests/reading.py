@@ -6,9 +6,9 @@ from typing import Any
 
 import psutil
 
+from kb.engine.ingestion.extraction import child
 from kb.engine.ingestion.extraction.detection import detect_format
 from kb.engine.ingestion.extraction.extracted import Extracted, Picture
-from kb.engine.ingestion.extraction import child
 from kb.engine.ingestion.extraction.ocr import child as ocr_child
 from kb.engine.ingestion.extraction.reader_process import Limits
 from kb.engine.ingestion.extraction.sandbox import DEFAULT_LIMITS, open_extraction
