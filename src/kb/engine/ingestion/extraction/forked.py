@@ -11,7 +11,7 @@ import threading
 from typing import Any
 
 from kb.engine.errors import Unavailable
-from kb.engine.ingestion.extraction.forker import IS_FORKED
+from kb.engine.ingestion.extraction.forker import IS_FORKED, IS_NOT_FORKED
 
 # Nothing of the environment or the current folder matters to it: -I, -S. It imports what its parent imports.
 _COMMAND = (sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c")
@@ -24,6 +24,13 @@ main()
 # Libraries that compute start a thread a core, and hold memory for each, even if they are to use one.
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ORT_DISABLE_TELEMETRY": "1"}
 _STATUS_BYTES = 16
+# To start it takes a tenth of a second, and to fork a hundredth; but the machine may be busy.
+_FORK_WITHIN_SECONDS = 30.0
+_DIE_WITHIN_SECONDS = 5.0
+
+
+class _IsGone(Unavailable):
+    """The process that would fork one off has died, or hangs."""
 
 
 class Forked:
@@ -52,11 +59,11 @@ class Forked:
         return int(status)
 
     def kill(self) -> None:
-        """Once this returns, it is gone."""
+        """Once this returns, it is gone, unless the system itself hangs."""
         # It may have been killed before, or the one that it was forked off may be gone.
         with contextlib.suppress(OSError):
             self._line.shutdown(socket.SHUT_WR)
-            self._line.settimeout(None)
+            self._line.settimeout(_DIE_WITHIN_SECONDS)
             while self._line.recv(_STATUS_BYTES):
                 pass
         for opened in (self._line, self._told, self.tells):
@@ -75,13 +82,12 @@ class _Forker:
     def fork_off(self, module: str, task: dict[str, Any]) -> Forked:
         request = json.dumps({"module": module, "task": task, "paths": [*filter(None, sys.path)]}).encode() + b"\n"
         with self._asking:
-            # Nobody tells when it has died: one that was started just now is asked again.
-            for _ in range(2):
-                forked = _ask(self._line or self._start(), request)
-                if forked is not None:
-                    return forked
+            try:
+                return _ask(self._line or self._start(), request)
+            except _IsGone:
+                # Somebody has killed it since it was last asked.
                 self._end()
-        raise Unavailable("No process can be started to read the file; trying again.")
+                return _ask(self._start(), request)
 
     def close(self) -> None:
         with self._asking:
@@ -90,6 +96,9 @@ class _Forker:
     def _end(self) -> None:
         if self._line is not None and self._process is not None:
             self._line.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_DIE_WITHIN_SECONDS)
+            self._process.kill()
             self._process.wait()
         self._line = self._process = None
 
@@ -98,7 +107,7 @@ class _Forker:
         with its_end:
             self._process = subprocess.Popen(  # noqa: S603 - a module of our own
                 [*_COMMAND, _PROGRAM, *filter(None, sys.path)],
-                stdin=its_end,
+                stdin=its_end.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
@@ -113,8 +122,7 @@ fork_off = _FORKER.fork_off
 """Have a process forked off which runs `main` of a module with the task. Raises `Unavailable`."""
 
 
-def _ask(forker: socket.socket, request: bytes) -> Forked | None:
-    """None if it was not forked."""
+def _ask(forker: socket.socket, request: bytes) -> Forked:
     hears, told = os.pipe()
     tells, says = os.pipe()
     line, its_end = socket.socketpair()
@@ -123,7 +131,13 @@ def _ask(forker: socket.socket, request: bytes) -> Forked | None:
         socket.send_fds(forker, [request], [hears, says, its_end.fileno()])
     os.close(hears)
     os.close(says)
-    if line.recv(len(IS_FORKED)) == IS_FORKED:
+    line.settimeout(_FORK_WITHIN_SECONDS)
+    answer = b""
+    with contextlib.suppress(TimeoutError):
+        answer = line.recv(len(IS_FORKED))
+    if answer == IS_FORKED:
         return forked
     forked.kill()
-    return None
+    if answer == IS_NOT_FORKED:
+        raise Unavailable("The machine has no room for a process that reads the file; trying again.")
+    raise _IsGone("No process can be started to read the file; trying again.")

@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 import kb.engine.ingestion.extraction.child  # noqa: F401
 
 IS_FORKED = b"+"
+IS_NOT_FORKED = b"-"
 _RECEIVED_BYTES = 65_536
 # Far more than there are readers at a time, and few enough to close them all.
 _MAX_DESCRIPTORS = 256
@@ -36,10 +37,10 @@ def main() -> None:
     gc.freeze()
     with contextlib.closing(_Readers()) as readers:
         while True:
-            ready = select.select([asked, readers.wakes, *readers.watched], [], [])[0]
+            ready, _, _ = select.select([asked.fileno(), readers.wakes, *readers.watched], [], [])
             readers.kill(ready)
             readers.bury()
-            if asked in ready:
+            if asked.fileno() in ready:
                 request, descriptors = _receive(asked)
                 if not request:
                     return
@@ -67,8 +68,8 @@ class _Readers:
         signal.set_wakeup_fd(wake)
 
     @property
-    def watched(self) -> list[socket.socket]:
-        return [line for pid, line in self._lines.items() if pid not in self._killed]
+    def watched(self) -> list[int]:
+        return [line.fileno() for pid, line in self._lines.items() if pid not in self._killed]
 
     def fork_off(self, request: dict[str, Any], told: int, tells: int, line: int) -> None:
         request["task"]["confinement"]["parent"] = os.getpid()
@@ -76,8 +77,8 @@ class _Readers:
         try:
             pid = os.fork()
         except OSError:
-            # That nothing is said on it tells it.
-            connection.close()
+            with connection:
+                connection.send(IS_NOT_FORKED)
         else:
             if pid == 0:
                 _be_reader(request, told, tells)
@@ -86,9 +87,9 @@ class _Readers:
         os.close(told)
         os.close(tells)
 
-    def kill(self, ready: list[Any]) -> None:
+    def kill(self, ready: list[int]) -> None:
         for pid, line in self._lines.items():
-            if line in ready:
+            if line.fileno() in ready:
                 # Not waited for yet, so its number is nobody else's.
                 os.kill(pid, signal.SIGKILL)
                 self._killed.add(pid)
