@@ -38,7 +38,8 @@ from kb.engine.ports import Embedder
 from kb.engine.wiring import Engine, EngineOptions, model_locations, open_engine
 from kb.settings import cache_dir
 
-GROUPS = 5
+# So many that what else the machine does, which changes within seconds, falls on all ways alike.
+GROUPS = 40
 CHARACTERS_A_PAGE = 3_000
 
 FORKER = "kb.engine.ingestion.extraction.forker"
