@@ -125,10 +125,10 @@ $(STAMP): requirements.lock pyproject.toml
 	@.peers/stores/bin/pip install --quiet --disable-pip-version-check --no-deps txtai==9.14.0
 	@touch $@
 
-.peers/anchor/.set-up:
+.peers/anchor/.set-up: bench/anchor.txt
 	@echo "Installing sentence-transformers into .peers/anchor (some minutes the first time) ..."
 	@$(PYTHON) -m venv .peers/anchor
-	@.peers/anchor/bin/pip install --quiet --disable-pip-version-check sentence-transformers==6.2.0 torch==2.13.0
+	@.peers/anchor/bin/pip install --quiet --disable-pip-version-check -r bench/anchor.txt
 	@touch $@
 
 # What only apt can give is installed by root, and otherwise asked for. apt may not know of any package yet, and

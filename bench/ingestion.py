@@ -3,15 +3,17 @@
     python -m bench.ingestion
 
 Text: our whole way (a child process that reads, splitting, embedding, one commit a document) against
-sentence-transformers at its default batch plus plain SQLite, which are given the finished chunks. PDF: our whole way
-against bare pypdfium2 plus our embedder, given the finished chunks. Both ways do each group of documents in turn, so
-that whatever else the machine does falls on both alike. Time is that of the processors, children included.
+sentence-transformers at its default batch plus sqlite-vec and FTS5, which are given the finished chunks: with one
+thread each, and as each uses the machine if nobody says anything. PDF: our whole way against bare pypdfium2 plus our
+embedder, given the finished chunks. Both ways do each group of documents in turn, so that whatever else the machine
+does falls on both alike. Time is that of the processors, children included.
 
 sentence-transformers is no dependency of kb, and has an environment of its own: without it only the PDFs are measured.
 """
 
 import ast
 import json
+import os
 import resource
 import subprocess
 import sysconfig
@@ -19,24 +21,28 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import psutil
 import pypdfium2
 from tests.pdf_files import make_text_pdf
 
-from bench.contest.processes import ROOT, make_environment
+from bench.contest.processes import ONE_THREAD, ROOT, make_environment
 from kb.engine import documents
 from kb.engine.embedding import open_embedder
 from kb.engine.ingestion.indexing import in_context
 from kb.engine.ingestion.worker import Worker
 from kb.engine.model import DocumentQuery, FileSubmission, Lane, Passage
+from kb.engine.ports import Embedder
 from kb.engine.wiring import Engine, EngineOptions, model_locations, open_engine
 from kb.settings import cache_dir
 
-GROUPS = 5
+# So many that what else the machine does, which changes within seconds, falls on all ways alike.
+GROUPS = 40
 CHARACTERS_A_PAGE = 3_000
 
+FORKER = "kb.engine.ingestion.extraction.forker"
 ANCHOR_PYTHON = ROOT / ".peers" / "anchor" / "bin" / "python"
 
 Anchor = Callable[[list[list[str]]], float]
@@ -57,8 +63,13 @@ def main() -> None:
     if not ANCHOR_PYTHON.exists():
         print("Text: sentence-transformers is not there. Run `make .peers/anchor/.set-up`, then this again.")
         return
-    with start_anchor(model_folder) as anchor:
-        measure_texts(texts, model_folder, graph_dir, anchor)
+    with start_anchor(model_folder, make_environment()) as anchor:
+        print("One thread each:")
+        measure_texts(texts, open_embedder(model_folder, graph_dir, threads=1), anchor)
+    unlimited = {name: value for name, value in make_environment().items() if name not in ONE_THREAD}
+    with start_anchor(model_folder, unlimited) as anchor:
+        print("All threads:")
+        measure_texts(texts, open_embedder(model_folder, graph_dir, threads=1, lanes=os.cpu_count() or 1), anchor)
 
 
 def read_texts() -> Iterator[str]:
@@ -78,14 +89,14 @@ def read_texts() -> Iterator[str]:
             yield text
 
 
-def measure_texts(texts: list[str], model_folder: Path, graph_dir: Path, anchor: Anchor) -> None:
+def measure_texts(texts: list[str], embedder: Embedder, anchor: Anchor) -> None:
     ours = theirs = 0.0
     chunk_count = 0
-    with open_base(model_folder, graph_dir) as engine:
+    with open_base() as engine:
         for group in range(GROUPS):
             files = [File(f"{n}.txt", "txt", text.encode()) for n, text in enumerate(texts) if n % GROUPS == group]
             with counted() as spent:
-                ingest(engine, files)
+                ingest(engine, embedder, files)
             ours += spent()
             chunked = list(read_chunks(engine, len(files)))
             theirs += anchor(chunked)
@@ -93,7 +104,7 @@ def measure_texts(texts: list[str], model_folder: Path, graph_dir: Path, anchor:
     print(f"Text: {len(texts)} files, {chunk_count} chunks, {sum(map(len, texts)) / 1e6:.1f} million characters")
     print(f"  kb, all of it                          {chunk_count / ours:7.1f} chunks a CPU second")
     print(
-        f"  sentence-transformers + plain SQLite   {chunk_count / theirs:7.1f}    kb does {theirs / ours:.2f} x as many"
+        f"  sentence-transformers + sqlite-vec     {chunk_count / theirs:7.1f}    kb does {theirs / ours:.2f} x as many"
     )
 
 
@@ -101,11 +112,11 @@ def measure_pdfs(texts: list[str], model_folder: Path, graph_dir: Path) -> None:
     ours = theirs = bare = 0.0
     page_count = 0
     embedder = open_embedder(model_folder, graph_dir, threads=1)
-    with open_base(model_folder, graph_dir) as engine:
+    with open_base() as engine:
         for group in range(GROUPS):
             pdfs = [make_text_pdf(cut_into_pages(text)) for n, text in enumerate(texts) if n % GROUPS == group]
             with counted() as spent:
-                ingest(engine, [File(f"{n}.pdf", "pdf", content) for n, content in enumerate(pdfs)])
+                ingest(engine, embedder, [File(f"{n}.pdf", "pdf", content) for n, content in enumerate(pdfs)])
             ours += spent()
             chunked = list(read_chunks(engine, len(pdfs)))
             with counted() as spent:
@@ -134,7 +145,8 @@ def read_barely(content: bytes) -> int:
 
 
 @contextmanager
-def open_base(model_folder: Path, graph_dir: Path) -> Iterator[Engine]:
+def open_base() -> Iterator[Engine]:
+    model_folder, graph_dir = model_locations(cache_dir(), None)
     with tempfile.TemporaryDirectory() as folder:
         options = EngineOptions(Path(folder), model_folder, graph_dir, max_file_bytes=1 << 30, threads=1)
         with open_engine(options) as engine:
@@ -143,7 +155,7 @@ def open_base(model_folder: Path, graph_dir: Path) -> Iterator[Engine]:
             yield engine
 
 
-def ingest(engine: Engine, files: Sequence[File]) -> None:
+def ingest(engine: Engine, embedder: Embedder, files: Sequence[File]) -> None:
     for file in files:
         with engine.originals.receive() as incoming:
             incoming.write(file.content)
@@ -157,7 +169,7 @@ def ingest(engine: Engine, files: Sequence[File]) -> None:
                 max_queued=len(files),
                 now=engine.clock(),
             )
-    worker = Worker(engine.pipeline, Lane.BULK, threading.Event())
+    worker = Worker(replace(engine.pipeline, embedder=embedder), Lane.BULK, threading.Event())
     while worker.work_once():
         pass
 
@@ -171,10 +183,10 @@ def read_chunks(engine: Engine, newest: int) -> Iterator[list[str]]:
 
 
 @contextmanager
-def start_anchor(model_folder: Path) -> Iterator[Anchor]:
+def start_anchor(model_folder: Path, environment: dict[str, str]) -> Iterator[Anchor]:
     command = [str(ANCHOR_PYTHON), "-m", "bench.ingestion_anchor", str(model_folder)]
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=make_environment()
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment
     ) as process:
 
         def ask(documents: list[list[str]]) -> float:
@@ -198,7 +210,12 @@ def counted() -> Iterator[Callable[[], float]]:
 
 def _cpu_seconds() -> float:
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+    seconds = sum(usage.ru_utime + usage.ru_stime for usage in used)
+    # The process that readers are forked off lives on, and counts those that have ended.
+    for child in psutil.Process().children():
+        if FORKER in "".join(child.cmdline()):
+            seconds += sum(child.cpu_times()[:4])
+    return seconds
 
 
 if __name__ == "__main__":

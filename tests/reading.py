@@ -6,8 +6,10 @@ from typing import Any
 
 import psutil
 
+from kb.engine.ingestion.extraction import child
 from kb.engine.ingestion.extraction.detection import detect_format
 from kb.engine.ingestion.extraction.extracted import Extracted, Picture
+from kb.engine.ingestion.extraction.ocr import child as ocr_child
 from kb.engine.ingestion.extraction.reader_process import Limits
 from kb.engine.ingestion.extraction.sandbox import DEFAULT_LIMITS, open_extraction
 from kb.engine.ingestion.sections import Section
@@ -58,8 +60,8 @@ def list_sections(extracted: Extracted) -> list[list[Section]]:
 
 
 def is_reader(process: psutil.Process) -> bool:
-    """Whether it reads a document for its parent."""
+    """Whether it reads a document, or its pictures."""
     try:
-        return any("kb.engine.ingestion.extraction." in argument for argument in process.cmdline())
+        return process.name() in (child.PROCESS_NAME, ocr_child.PROCESS_NAME)
     except (psutil.NoSuchProcess, psutil.ZombieProcess):
         return False

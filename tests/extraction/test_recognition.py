@@ -31,7 +31,7 @@ def nothing() -> None:
 
 
 def find_readers() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if is_reader(child)]
+    return [child for child in psutil.Process().children(recursive=True) if is_reader(child)]
 
 
 @pytest.fixture(autouse=True)

@@ -34,7 +34,7 @@ def nothing() -> None:
 
 def find_readers() -> list[psutil.Process]:
     """Those that read a document: the tests have other children, and some of these tests kill."""
-    return [child for child in psutil.Process().children() if is_reader(child)]
+    return [child for child in psutil.Process().children(recursive=True) if is_reader(child)]
 
 
 @pytest.fixture(autouse=True)
@@ -105,6 +105,42 @@ def test_whoever_cancels_does_not_wait_for_a_reader_that_hangs(long_text: Path) 
     assert not reader.is_running()
 
 
+def test_a_reader_has_no_line_to_other_readers(long_text: Path) -> None:
+    """I5"""
+    limits = Limits(characters_ahead=0)
+    with (
+        open_extraction("txt", long_text, watch=nothing, limits=limits),
+        open_extraction("txt", long_text, watch=nothing, limits=limits),
+    ):
+        readers = find_readers()
+        opened = [os.readlink(path) for one in readers for path in Path(f"/proc/{one.pid}/fd").iterdir()]
+
+    assert len(readers) == 2
+    assert [target for target in opened if target.startswith("socket:")] == []
+
+
+def test_readers_begin_as_the_first_one_did(long_text: Path) -> None:
+    """I5: whatever one imports or changes, none of the others has it."""
+    read_file(SAMPLES / "pdf" / "letter-ghostscript.pdf")
+
+    with open_extraction("txt", long_text, watch=nothing, limits=Limits(characters_ahead=0)):
+        (reader,) = find_readers()
+        mapped = [region.path for region in reader.memory_maps()]
+
+    assert [path for path in mapped if "pdfium" in path] == []
+
+
+def test_when_the_process_dies_that_readers_are_forked_off_it_is_nobodys_fault(long_text: Path) -> None:
+    """I5: the job is tried again, and then read."""
+    with open_extraction("txt", long_text, watch=nothing, limits=Limits(characters_ahead=0)) as extraction:
+        (reader,) = find_readers()
+        psutil.Process(reader.ppid()).kill()
+        with pytest.raises(Unavailable):
+            list(extraction.parts())
+
+    assert read_file(long_text).parts
+
+
 def test_a_reader_dies_with_its_parent(long_text: Path) -> None:
     """I5"""
     program = (
@@ -120,14 +156,15 @@ def test_a_reader_dies_with_its_parent(long_text: Path) -> None:
     with parent:
         assert parent.stdout is not None
         parent.stdout.readline()
-        (reader,) = psutil.Process(parent.pid).children()
+        (forker,) = psutil.Process(parent.pid).children()
+        (reader,) = forker.children()
         # It can neither notice that nobody listens any more nor end by itself.
         reader.suspend()
 
         parent.kill()
 
-    gone, alive = psutil.wait_procs([reader], timeout=5)
-    assert (gone, alive) == ([reader], [])
+    _, alive = psutil.wait_procs([reader, forker], timeout=5)
+    assert alive == []
 
 
 @pytest.mark.parametrize(

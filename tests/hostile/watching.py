@@ -14,9 +14,11 @@ import httpx
 import psutil
 from tests.engine_program import EngineProgram
 
+from kb.engine.ingestion.extraction import child
+from kb.engine.ingestion.extraction.ocr import child as ocr_child
+
 WORKER = "kb.engine.processes.worker_process"
-READER = "kb.engine.ingestion.extraction.child"
-KINDS = {"worker": WORKER, "reader": READER, "reader of pictures": "kb.engine.ingestion.extraction.ocr.child"}
+KINDS = {child.PROCESS_NAME: "reader", ocr_child.PROCESS_NAME: "reader of pictures"}
 WAIT_SECONDS = 30
 _TRACED = "%network,open,openat,creat,mkdir,mkdirat,link,linkat,symlink,symlinkat,rename,renameat,renameat2,execve"
 _CHANGES = re.compile(r"O_WRONLY|O_RDWR|O_CREAT| (?:creat|mkdir|link|symlink|rename)(?:at|at2)?\(")
@@ -33,11 +35,11 @@ def wait_for(condition: Callable[[], bool], what: str, seconds: float = WAIT_SEC
 
 
 def find_worker(engine: EngineProgram) -> psutil.Process:
-    return next(child for child in psutil.Process(engine.process.pid).children() if _runs(child, WORKER))
+    return next(one for one in psutil.Process(engine.process.pid).children() if _runs(one, WORKER))
 
 
 def find_readers(worker: psutil.Process) -> list[psutil.Process]:
-    return [child for child in worker.children(recursive=True) if _runs(child, READER)]
+    return [process for process in worker.children(recursive=True) if _name_of(process) == child.PROCESS_NAME]
 
 
 def _runs(process: psutil.Process, module: str) -> bool:
@@ -45,6 +47,13 @@ def _runs(process: psutil.Process, module: str) -> bool:
         return any(module in argument for argument in process.cmdline())
     except psutil.NoSuchProcess:
         return False
+
+
+def _name_of(process: psutil.Process) -> str | None:
+    try:
+        return str(process.name())
+    except psutil.NoSuchProcess:
+        return None
 
 
 def megabytes(process: psutil.Process) -> float:
@@ -111,8 +120,7 @@ def watching_processes(engine: EngineProgram) -> Iterator[dict[str, float]]:
 
 
 def _kind_of(process: psutil.Process) -> str:
-    command = " ".join(process.cmdline())
-    return next((kind for kind, module in KINDS.items() if module in command), "other")
+    return "worker" if _runs(process, WORKER) else KINDS.get(process.name(), "other")
 
 
 def _most_megabytes(process: psutil.Process) -> float:
@@ -124,8 +132,9 @@ def _most_megabytes(process: psutil.Process) -> float:
 @contextlib.contextmanager
 def traced(process: psutil.Process, log: Path) -> Iterator[None]:
     """Write down what the process and its children ask of the system, as far as it concerns network and files."""
+    at_work = [option for one in (process, *process.children(recursive=True)) for option in ("-p", str(one.pid))]
     with subprocess.Popen(
-        ["strace", "-f", "-p", str(process.pid), "-o", str(log), "-e", f"trace={_TRACED}", "-s", "4096"],
+        ["strace", "-f", *at_work, "-o", str(log), "-e", f"trace={_TRACED}", "-s", "4096"],
         stderr=subprocess.DEVNULL,
     ) as strace:
         wait_for(lambda: _is_traced(process), "the worker is traced")
@@ -151,7 +160,7 @@ def find_changes(log: str) -> set[str]:
 
 
 def calls_of_readers(log: str) -> str:
-    """The lines of the processes that were started meanwhile, less the start itself."""
+    """The lines of the processes that confined themselves."""
     lines = log.splitlines()
-    readers = {line.partition(" ")[0] for line in lines if "execve(" in line}
-    return "\n".join(line for line in lines if line.partition(" ")[0] in readers and "execve(" not in line)
+    readers = {line.partition(" ")[0] for line in lines if "/proc/self/autogroup" in line}
+    return "\n".join(line for line in lines if line.partition(" ")[0] in readers)

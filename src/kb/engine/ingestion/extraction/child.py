@@ -4,7 +4,6 @@
 Before it is confined it imports nothing but the standard library and what is kb's own.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kb.engine.ingestion.extraction.cleaning import clean
-from kb.engine.ingestion.extraction.confinement import confine
+from kb.engine.ingestion.extraction.confinement import be_known_as, confine
 from kb.engine.ingestion.extraction.extracted import Extracted, Picture
 from kb.engine.ingestion.extraction.formats import READERS
 from kb.engine.ingestion.extraction.messages import (
@@ -26,9 +25,11 @@ from kb.engine.ingestion.extraction.messages import (
 from kb.engine.ingestion.extraction.parts import cut_into_parts
 from kb.engine.ingestion.sections import Section
 
+PROCESS_NAME = "kb-reader"
 
-def main(told: str) -> None:
-    task = json.loads(told)
+
+def main(task: dict[str, Any]) -> None:
+    be_known_as(PROCESS_NAME)
     with open_channel() as say:
         is_confined = confine(**task["confinement"])
         messages = _read(task["format"], Path(task["path"]), task["first_part"], force_ocr=task["force_ocr"])

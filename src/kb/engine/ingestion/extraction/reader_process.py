@@ -7,7 +7,6 @@ import json
 import os
 import select
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -15,23 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from kb.engine.errors import Unreadable
+from kb.engine.ingestion.extraction.forked import fork_off
 
 # Whoever cancels a job waits two seconds at most.
 LOOK_UP_EVERY_SECONDS = 0.25
 # The child goes on reading until so much text is waiting to be embedded.
 PIPE_BYTES = 1024 * 1024
 DIE_WITHIN_SECONDS = 1.0
-
-# Nothing of the environment or the current folder matters to it: -I, -S. It imports what its parent imports.
-_COMMAND = (sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c")
-_PROGRAM = """
-import sys
-sys.path[:] = sys.argv[2:]
-from {module} import main
-main(sys.argv[1])
-"""
-# Libraries that compute start a thread a core, and hold memory for each, even if they are to use one.
-_ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ORT_DISABLE_TELEMETRY": "1"}
 
 _ADVICE = "If it is an honest document, split it and add the pieces."
 TOO_SLOW = ("extraction_timeout", f"Reading the file takes longer than a document may. {_ADVICE}")
@@ -75,24 +64,9 @@ class ReaderProcess:
         """Runs the module's `main` with the task, which says what to read."""
         self._watch = watch
         self._limits = limits
-        confinement = {
-            "memory_bytes": limits.memory_bytes,
-            "cpu_seconds": limits.cpu_seconds,
-            "parent": os.getpid(),
-        }
-        told = json.dumps({**task, "confinement": confinement})
-        self._process = subprocess.Popen(  # noqa: S603 - a module of our own
-            [*_COMMAND, _PROGRAM.format(module=module), told, *filter(None, sys.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            cwd="/",
-            env=_ENVIRONMENT,
-            start_new_session=True,
-        )
-        assert self._process.stdout is not None  # noqa: S101 - it was started with a pipe
-        self._pipe = self._process.stdout.fileno()
+        confinement = {"memory_bytes": limits.memory_bytes, "cpu_seconds": limits.cpu_seconds}
+        self._process = fork_off(module, {**task, "confinement": confinement})
+        self._pipe = self._process.tells.fileno()
         if sys.platform == "linux":
             # There may be no more room for pipes; then it is as long as any.
             with contextlib.suppress(OSError):
@@ -105,9 +79,7 @@ class ReaderProcess:
 
     def tell(self, line: str) -> None:
         """Ask for something more. Whether it still listens, its answer shows."""
-        assert self._process.stdin is not None  # noqa: S101 - it was started with a pipe
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write(json.dumps(line).encode() + b"\n")
+        self._process.tell(json.dumps(line).encode() + b"\n")
 
     def hear(self, *, within_seconds: float) -> bytes:
         """The next line; raises `ReaderDied` if there will be none, and what `watch` raises."""
@@ -128,10 +100,6 @@ class ReaderProcess:
 
     def kill(self) -> None:
         self._process.kill()
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
 
     def _bound(self, line_bytes: int) -> None:
         if line_bytes > self._limits.line_bytes:
@@ -150,10 +118,7 @@ class ReaderProcess:
         self._heard += heard
 
     def _find_cause_of_death(self) -> tuple[str, str]:
-        try:
-            ended_with = self._process.wait(DIE_WITHIN_SECONDS)
-        except subprocess.TimeoutExpired:
-            return CRASHED
+        ended_with = self._process.wait(within_seconds=DIE_WITHIN_SECONDS)
         if ended_with == -signal.SIGXCPU:
             return TOO_SLOW
         # Libraries abort when they get no more memory; the system kills whoever takes too much of it.

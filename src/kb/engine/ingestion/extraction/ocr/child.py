@@ -14,17 +14,18 @@ from typing import Any
 
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.cleaning import clean
-from kb.engine.ingestion.extraction.confinement import allow_cpu_seconds, confine, give_way
+from kb.engine.ingestion.extraction.confinement import allow_cpu_seconds, be_known_as, confine, give_way
 from kb.engine.ingestion.extraction.formats import PICTURES
 from kb.engine.ingestion.extraction.messages import Message, explain, open_channel, render_reading, render_trace
 from kb.engine.ingestion.extraction.ocr.reading import OCR_FAILED, Reading
 
 # A page full of print takes ten.
 CPU_SECONDS_A_PICTURE = 300
+PROCESS_NAME = "kb-ocr"
 
 
-def main(told: str) -> None:
-    task = json.loads(told)
+def main(task: dict[str, Any]) -> None:
+    be_known_as(PROCESS_NAME)
     with open_channel() as say:
         give_way()
         confine(**task["confinement"])
