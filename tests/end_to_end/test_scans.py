@@ -11,6 +11,7 @@ from tests.following import find_page, find_readers, follow_job, newest_event, w
 from tests.scanned_pages import write_scan
 
 from kb.client import EngineClient, Json
+from kb.engine.ingestion.extraction.ocr import child as ocr_child
 from kb.engine.ingestion.extraction.recognition import MAX_PROCESSES, PICTURES_PER_PROCESS
 
 CANCELLED_AT_PAGE = 4
@@ -102,6 +103,6 @@ def weigh_readers_of_pictures(engine: EngineProgram) -> dict[int, int]:
     weights = {}
     for process in find_readers(engine):
         with contextlib.suppress(psutil.NoSuchProcess):
-            if any("extraction.ocr" in argument for argument in process.cmdline()):
+            if process.name() == ocr_child.PROCESS_NAME:
                 weights[process.pid] = process.memory_info().rss
     return weights
