@@ -1,3 +1,4 @@
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date, timedelta
 
 import numpy as np
@@ -295,6 +296,9 @@ def test_within_one_moment_nothing_changes(store: Store, other_store: Store) -> 
     with store.one_moment():
         assert found_by_text(store, "walrus") == [walrus.id]
         other_store.delete_document(walrus.id, expected_version=None, now=LATER)
+        with ThreadPoolExecutor() as threads:
+            assert threads.submit(found_by_vector, store, "walrus").result() == []
+        assert found_by_vector(store, "walrus") == [walrus.id]
         with store.one_moment():
             assert [found.document.id for found in store.load_chunks([chunk.id])] == [walrus.id]
         assert found_by_text(store, "walrus") == [walrus.id]

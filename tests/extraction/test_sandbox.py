@@ -218,7 +218,7 @@ sys.path[:] = sys.argv[2:]
 import os
 from kb.engine.ingestion.extraction.confinement import confine
 confine(memory_bytes=1 << 30, cpu_seconds=5, parent=os.getppid())
-import ctypes, resource, socket, subprocess
+import ctypes, fcntl, resource, signal, socket, subprocess
 def system_call(*arguments):
     if ctypes.CDLL(None, use_errno=True).syscall(*arguments) == -1:
         raise OSError(ctypes.get_errno(), "refused")
@@ -250,6 +250,8 @@ def run_confined(attempt: str, folder: Path) -> int:
         "system_call(234, os.getppid(), os.getppid(), 0)",
         "resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (5, 5))",
         "os.setpriority(os.PRIO_PROCESS, os.getppid(), 10)",
+        "fcntl.fcntl(os.pipe()[0], fcntl.F_SETOWN, os.getppid())",
+        "fcntl.fcntl(os.pipe()[0], 10, signal.SIGKILL)",
         "os.utime('there', (0, 0))",
         "os.setxattr('there', 'user.a', b'b')",
         "open('new', 'w')",

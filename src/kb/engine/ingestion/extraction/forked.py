@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+from io import FileIO
 from typing import Any
 
 from kb.engine.errors import Unavailable
@@ -23,6 +24,7 @@ main()
 """
 # Libraries that compute start a thread a core, and hold memory for each, even if they are to use one.
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ORT_DISABLE_TELEMETRY": "1"}
+_NO_ROOM = "The machine has no room for a process that reads the file; trying again."
 _STATUS_BYTES = 16
 # To start it takes a tenth of a second, and to fork a hundredth; but the machine may be busy.
 _FORK_WITHIN_SECONDS = 30.0
@@ -36,9 +38,9 @@ class _IsGone(Unavailable):
 class Forked:
     """A process that can be told something, heard and killed. It dies with this one."""
 
-    def __init__(self, told: int, tells: int, line: socket.socket) -> None:
-        self._told = open(told, "wb", buffering=0)  # noqa: SIM115 - closed when it is killed
-        self.tells = open(tells, "rb", buffering=0)  # noqa: SIM115
+    def __init__(self, told: FileIO, tells: FileIO, line: socket.socket) -> None:
+        self._told = told
+        self.tells = tells
         self._line = line
 
     def tell(self, words: bytes) -> None:
@@ -83,11 +85,17 @@ class _Forker:
         request = json.dumps({"module": module, "task": task, "paths": [*filter(None, sys.path)]}).encode() + b"\n"
         with self._asking:
             try:
-                return _ask(self._line or self._start(), request)
+                return self._ask(request)
             except _IsGone:
                 # Somebody has killed it since it was last asked.
                 self._end()
-                return _ask(self._start(), request)
+                return self._ask(request)
+
+    def _ask(self, request: bytes) -> Forked:
+        try:
+            return _ask(self._line or self._start(), request)
+        except OSError as error:
+            raise Unavailable(_NO_ROOM) from error
 
     def close(self) -> None:
         with self._asking:
@@ -103,8 +111,9 @@ class _Forker:
         self._line = self._process = None
 
     def _start(self) -> socket.socket:
-        self._line, its_end = socket.socketpair()
-        with its_end:
+        line, its_end = socket.socketpair()
+        with its_end, contextlib.ExitStack() as undo:
+            undo.callback(line.close)
             self._process = subprocess.Popen(  # noqa: S603 - a module of our own
                 [*_COMMAND, _PROGRAM, *filter(None, sys.path)],
                 stdin=its_end.fileno(),
@@ -114,7 +123,9 @@ class _Forker:
                 env=_ENVIRONMENT,
                 start_new_session=True,
             )
-        return self._line
+            undo.pop_all()
+        self._line = line
+        return line
 
 
 _FORKER = _Forker()
@@ -123,21 +134,29 @@ fork_off = _FORKER.fork_off
 
 
 def _ask(forker: socket.socket, request: bytes) -> Forked:
-    hears, told = os.pipe()
-    tells, says = os.pipe()
-    line, its_end = socket.socketpair()
-    forked = Forked(told, tells, line)
-    with its_end, contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        socket.send_fds(forker, [request], [hears, says, its_end.fileno()])
-    os.close(hears)
-    os.close(says)
-    line.settimeout(_FORK_WITHIN_SECONDS)
     answer = b""
-    with contextlib.suppress(TimeoutError):
-        answer = line.recv(len(IS_FORKED))
-    if answer == IS_FORKED:
-        return forked
-    forked.kill()
+    with contextlib.ExitStack() as ours:
+        with contextlib.ExitStack() as its_ends:
+            hears, told = _open_pipe()
+            its_ends.enter_context(hears), ours.enter_context(told)
+            tells, says = _open_pipe()
+            its_ends.enter_context(says), ours.enter_context(tells)
+            line, its_line = socket.socketpair()
+            its_ends.enter_context(its_line), ours.enter_context(line)
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                socket.send_fds(forker, [request], [hears.fileno(), says.fileno(), its_line.fileno()])
+        line.settimeout(_FORK_WITHIN_SECONDS)
+        with contextlib.suppress(TimeoutError):
+            answer = line.recv(len(IS_FORKED))
+        if answer == IS_FORKED:
+            ours.pop_all()
+            return Forked(told, tells, line)
     if answer == IS_NOT_FORKED:
-        raise Unavailable("The machine has no room for a process that reads the file; trying again.")
+        raise Unavailable(_NO_ROOM)
     raise _IsGone("No process can be started to read the file; trying again.")
+
+
+def _open_pipe() -> tuple[FileIO, FileIO]:
+    """The end to read from, and the one to write to."""
+    read_from, written_to = os.pipe()
+    return FileIO(read_from, "r"), FileIO(written_to, "w")

@@ -32,7 +32,8 @@ def main() -> None:
     closes the other end of that wants it dead."""
     asked = socket.socket(fileno=0)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (_MAX_DESCRIPTORS, most))
+    allowed = _MAX_DESCRIPTORS if most == resource.RLIM_INFINITY else min(_MAX_DESCRIPTORS, most)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))
     # What is there now will never be rubbish; looking through it would make a copy of it in each reader.
     gc.freeze()
     with contextlib.closing(_Readers()) as readers:

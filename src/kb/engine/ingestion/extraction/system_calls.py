@@ -5,6 +5,7 @@ The filter is a list of instructions that the kernel runs at each call; once set
 
 import ctypes
 import errno
+import fcntl
 import os
 import struct
 from collections.abc import Iterator
@@ -122,6 +123,18 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _CLONE_THREAD = 0x00010000
 # FIOCLEX, FIONBIO, FIONREAD, TCGETS: what a C library asks of a file that it opens.
 _HARMLESS_CONTROLS = [0x5451, 0x5421, 0x541B, 0x5401]
+# Copies of descriptors, their flags, and locks; above all not who is sent a signal when one can be read.
+_HARMLESS_FILE_CONTROLS = [
+    fcntl.F_DUPFD,
+    fcntl.F_DUPFD_CLOEXEC,
+    fcntl.F_GETFD,
+    fcntl.F_SETFD,
+    fcntl.F_GETFL,
+    fcntl.F_SETFL,
+    fcntl.F_GETLK,
+    fcntl.F_SETLK,
+    fcntl.F_SETLKW,
+]
 _ALL_BITS = 0xFFFFFFFF
 
 
@@ -167,6 +180,7 @@ def _write_filter(processor: int) -> Iterator[bytes]:
         ((234, 131), 0, _ALL_BITS, [itself]),  # tgkill, by which a process aborts
         ((302, 261), 0, _ALL_BITS, [0, itself]),  # prlimit64
         ((16, 29), 1, _ALL_BITS, _HARMLESS_CONTROLS),  # ioctl
+        ((72, 25), 1, _ALL_BITS, _HARMLESS_FILE_CONTROLS),  # fcntl
         ((157, 167), 0, _ALL_BITS, [_PR_SET_NAME, _PR_GET_NAME]),  # prctl
     ):
         if (number := numbers[processor]) is not None:

@@ -19,7 +19,8 @@ Each public method is one transaction, or part of that of `one_moment`. The inva
 """
 
 import time
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -84,8 +85,11 @@ class SqliteStore(
     def close(self) -> None:
         self._database.close()
 
-    def one_moment(self) -> AbstractContextManager[None]:
-        return self._database.one_moment()
+    @contextmanager
+    def one_moment(self) -> Iterator[None]:
+        # The vectors are looked at first, which begins the moment: nobody can have led them beyond it.
+        with self._database.one_moment(), self._database.read() as db, self._vectors.hold(db):
+            yield
 
     def tune_search(self) -> None:
         with self._database.read() as db:

@@ -10,7 +10,8 @@ searched by vectors until there are some.
 """
 
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
@@ -45,9 +46,26 @@ class VectorIndex:
         self._token: str | None = None
         self._snapshot: Snapshot | None = None
         self._seen_seq = 0
+        self._held = threading.local()
+
+    @contextmanager
+    def hold(self, db: apsw.Connection) -> Iterator[None]:
+        """Whoever asks on this thread within the block is given what is there at its beginning.
+
+        That is just what is there at `db`'s moment, if the moment begins with this.
+        """
+        outer: Snapshot | None = getattr(self._held, "snapshot", None)
+        self._held.snapshot = outer or self.catch_up(db)
+        try:
+            yield
+        finally:
+            self._held.snapshot = outer
 
     def catch_up(self, db: apsw.Connection) -> Snapshot | None:
         """The vectors as of `db`'s moment, or of a later one; None while there are too many without files."""
+        held: Snapshot | None = getattr(self._held, "snapshot", None)
+        if held is not None:
+            return held
         with self._lock:
             token = read_token(db)
             if token != self._token and (token is None or self._take_files(token)):
