@@ -83,7 +83,8 @@ def _read(db: apsw.Connection, condition: str, values: Sequence[object]) -> Allo
 
 def _documents_changed_since(db: apsw.Connection, seq: int) -> tuple[int, list[int] | None]:
     """The newest event, and the documents of those after `seq`; None if that can no longer be told, or is all."""
-    oldest, newest = fetch_all(db, "SELECT COALESCE(min(seq), 0), COALESCE(max(seq), 0) FROM events")[0]
+    # Asked for both at once, SQLite would go through all of them.
+    oldest, newest = (db.execute(f"SELECT {which}(seq) FROM events").get or 0 for which in ("min", "max"))
     if oldest > seq + 1 or newest < seq:
         return newest, None
     rows = fetch_all(db, "SELECT DISTINCT document_id, kind FROM events WHERE seq > ? AND kind <> 'job'", (seq,))
