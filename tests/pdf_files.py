@@ -28,7 +28,8 @@ def make_text_pdf(pages: Sequence[str], *, title: str = "") -> bytes:
 
 
 def make_picture_pdf(text: str, *, picture_bytes: int, seed: int) -> bytes:
-    """About `picture_bytes` large, in four pictures of noise; another `seed` gives another file."""
+    """About `picture_bytes` large, in four pictures of noise, drawn too small to be read; another `seed` gives another
+    file."""
     height = picture_bytes // 4 // PICTURE_WIDTH // BYTES_PER_PIXEL
     noise = random.Random(seed)  # noqa: S311 - the same noise each time, and nothing secret
     names = [f"Im{number}" for number in range(4)]
@@ -40,7 +41,7 @@ def make_picture_pdf(text: str, *, picture_bytes: int, seed: int) -> bytes:
         )
         for _ in names
     ]
-    drawn = "".join(f"q 200 0 0 200 {50 + 120 * place} 100 cm /{name} Do Q\n" for place, name in enumerate(names))
+    drawn = "".join(f"q 12 0 0 12 {50 + 20 * place} 100 cm /{name} Do Q\n" for place, name in enumerate(names))
     referenced = " ".join(f"/{name} {number} 0 R" for number, name in enumerate(names, start=6))
     page = (
         "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R "
