@@ -14,10 +14,9 @@ import sys
 import time
 from pathlib import Path
 
-from kb.engine.ingestion.extraction.system_calls import refuse_system_calls
+from kb.engine.ingestion.extraction.system_calls import PR_SET_NAME, refuse_system_calls
 
 _PR_SET_PDEATHSIG = 1
-_PR_SET_NAME = 15
 _LESS_URGENT_THAN_THE_PARENT = 5
 _LAST = 19
 
@@ -47,7 +46,7 @@ def confine(*, memory_bytes: int, cpu_seconds: int, parent: int) -> bool:
 def be_known_as(name: str) -> None:
     """In lists of processes: one that is forked off another has that one's command line."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
+        ctypes.CDLL(None).prctl(PR_SET_NAME, name.encode(), 0, 0, 0)
 
 
 def give_way() -> None:

@@ -10,7 +10,7 @@ import os
 import struct
 from collections.abc import Iterator
 
-_PR_SET_NAME = 15
+PR_SET_NAME = 15
 _PR_GET_NAME = 16
 _PR_SET_SECCOMP = 22
 _PR_SET_NO_NEW_PRIVS = 38
@@ -181,7 +181,7 @@ def _write_filter(processor: int) -> Iterator[bytes]:
         ((302, 261), 0, _ALL_BITS, [0, itself]),  # prlimit64
         ((16, 29), 1, _ALL_BITS, _HARMLESS_CONTROLS),  # ioctl
         ((72, 25), 1, _ALL_BITS, _HARMLESS_FILE_CONTROLS),  # fcntl
-        ((157, 167), 0, _ALL_BITS, [_PR_SET_NAME, _PR_GET_NAME]),  # prctl
+        ((157, 167), 0, _ALL_BITS, [PR_SET_NAME, _PR_GET_NAME]),  # prctl
     ):
         if (number := numbers[processor]) is not None:
             yield from _allow_only(number, argument, bits, allowed)

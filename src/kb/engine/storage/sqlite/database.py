@@ -207,13 +207,13 @@ class Database:
                 self._give_back(reader)
 
     @contextmanager
-    def one_moment(self) -> Iterator[None]:
+    def one_moment(self) -> Iterator[apsw.Connection]:
         """Each block that this thread reads in, within this one, has the same snapshot."""
         outer: apsw.Connection | None = getattr(self._held, "reader", None)
         with self.read() as reader:
             self._held.reader = reader
             try:
-                yield
+                yield reader
             finally:
                 self._held.reader = outer
 

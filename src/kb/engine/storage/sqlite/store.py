@@ -88,7 +88,7 @@ class SqliteStore(
     @contextmanager
     def one_moment(self) -> Iterator[None]:
         # The vectors are looked at first, which begins the moment: nobody can have led them beyond it.
-        with self._database.one_moment(), self._database.read() as db, self._vectors.hold(db):
+        with self._database.one_moment() as db, self._vectors.hold(db):
             yield
 
     def tune_search(self) -> None:

@@ -40,6 +40,15 @@ FEWEST_TO_BE_SURE = 200
 STALE_SHARE = 0.01
 MOST_IDS_PER_CHUNK = 8
 
+# The id of the last chunk falls when it is deleted; the highest that there ever was never does.
+STATE = """
+SELECT
+    COALESCE((SELECT max(seq) FROM index_log), 0),
+    COALESCE((SELECT count_rows(chunks_fts) FROM chunks_fts LIMIT 1), 0),
+    COALESCE((SELECT max(id) FROM chunks), 0),
+    COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0)
+"""
+
 
 class Frequency(NamedTuple):
     chunks: int
@@ -94,16 +103,6 @@ class WordRows:
         table = np.zeros((self.last_chunk // 8 + 1) * 8, np.bool_)
         table[self.ids] = True
         return table
-
-
-# The id of the last chunk falls when it is deleted; the highest that there ever was never does.
-STATE = """
-SELECT
-    COALESCE((SELECT max(seq) FROM index_log), 0),
-    COALESCE((SELECT count_rows(chunks_fts) FROM chunks_fts LIMIT 1), 0),
-    COALESCE((SELECT max(id) FROM chunks), 0),
-    COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0)
-"""
 
 
 class WordIndex:

@@ -55,7 +55,7 @@ class VectorIndex:
         That is just what is there at `db`'s moment, if the moment begins with this.
         """
         outer: Snapshot | None = getattr(self._held, "snapshot", None)
-        self._held.snapshot = outer or self.catch_up(db)
+        self._held.snapshot = self.catch_up(db)
         try:
             yield
         finally:
