@@ -2,7 +2,9 @@
 
 FTS5 knows ids of chunks and nothing else. Asking the table where 200 chunks belong takes as long as
 ranking 500, and a scope may have to be asked about thousands; so it is kept in memory, 24 bytes for each chunk. A chunk
-keeps its place for life and new ones have higher ids: what is known stays true.
+keeps its place for life and new ones have higher ids: what is known stays true. Of many chunks it stands in the files
+of their vectors, which are mapped. To read it from the base takes half a second of a million, and the first to search
+would wait for it.
 """
 
 import json
@@ -17,6 +19,7 @@ from kb.engine.model import Ids
 from kb.engine.storage.sqlite.allowed import AllowedDocuments
 from kb.engine.storage.sqlite.id_sets import Mask
 from kb.engine.storage.sqlite.rows import fetch_all
+from kb.engine.storage.sqlite.vectors.coded import CodedRows
 
 # So many chunks are told to SQLite one by one; of more only those found are checked.
 FEW_CHUNKS = 5_000
@@ -54,24 +57,42 @@ class ChunkPlaces:
         self._lock = threading.Lock()
         self._places = NO_PLACES
 
-    def at(self, db: apsw.Connection, *, chunk_count: int) -> Places:
-        """Of all chunks of the snapshot that `db` looks at, of which there are so many; and perhaps of others."""
+    def at(self, db: apsw.Connection, *, chunk_count: int, coded: CodedRows | None) -> Places:
+        """Of all chunks of the snapshot that `db` looks at, of which there are so many; and perhaps of others.
+
+        `coded` are those that have vectors in files.
+        """
         known = self._places
         if len(known.chunk_ids) > 2 * chunk_count + MOST_LEFT_OVER:
             known = NO_PLACES
-        last_known = int(known.chunk_ids[-1]) if len(known.chunk_ids) else 0
-        if (db.execute("SELECT max(id) FROM chunks").get or 0) <= last_known:
-            return known
-        # Of all chunks these columns stand in an index, which is a hundredth of the table. They are read as text, by
-        # numpy: rows given to Python one by one take three times as long.
-        columns = "SELECT group_concat(id), group_concat(document_id), group_concat(ordinal) FROM chunks"
-        texts = fetch_all(db, *((f"{columns} WHERE id > ?", (last_known,)) if last_known else (columns,)))[0]
-        added = np.stack([np.fromstring(text, np.int64, sep=",") for text in texts])
-        added = added[:, np.argsort(added[0])]
-        places = Places(*np.hstack([[known.chunk_ids, known.document_ids, known.ordinals], added]))
-        with self._lock:
-            self._places = places
+        places = None
+        if known is NO_PLACES and coded is not None:
+            places = _begin_with(coded, db, chunk_count=chunk_count)
+        places = places or _add_newer(db, known)
+        if places is not self._places:
+            with self._lock:
+                self._places = places
         return places
+
+
+def _begin_with(coded: CodedRows, db: apsw.Connection, *, chunk_count: int) -> Places | None:
+    """From the files, where it takes no time; None if they lack any, as they do of documents without vectors."""
+    places = _add_newer(db, Places(coded.chunk_ids, coded.document_ids, coded.ordinals))
+    dead = coded.count - np.count_nonzero(coded.is_alive)
+    return places if len(places.chunk_ids) - dead == chunk_count else None
+
+
+def _add_newer(db: apsw.Connection, known: Places) -> Places:
+    last_known = int(known.chunk_ids[-1]) if len(known.chunk_ids) else 0
+    if (db.execute("SELECT max(id) FROM chunks").get or 0) <= last_known:
+        return known
+    # Of all chunks these columns stand in an index, which is a hundredth of the table. They are read as text, by
+    # numpy: rows given to Python one by one take three times as long.
+    columns = "SELECT group_concat(id), group_concat(document_id), group_concat(ordinal) FROM chunks"
+    texts = fetch_all(db, *((f"{columns} WHERE id > ?", (last_known,)) if last_known else (columns,)))[0]
+    added = np.stack([np.fromstring(text, np.int64, sep=",") for text in texts])
+    added = added[:, np.argsort(added[0])]
+    return Places(*np.hstack([[known.chunk_ids, known.document_ids, known.ordinals], added]))
 
 
 @dataclass(frozen=True)

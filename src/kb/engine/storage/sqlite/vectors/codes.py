@@ -18,6 +18,7 @@ Codes = npt.NDArray[np.uint64]
 Distances = npt.NDArray[np.uint16]
 
 BITS_PER_WORD = 64
+BYTES_PER_WORD = 8
 SIGNS_OF_BYTES = np.where(np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1), 1, -1).astype(np.float32)
 # Of so many words the bits that differ can be counted in eight bits, which is twice as fast as in sixteen.
 WORDS_PER_COUNT = 3
@@ -30,10 +31,14 @@ SPARE_SHARE = 1.25
 
 
 def encode(vectors: Vectors) -> Codes:
-    signs = np.packbits(vectors > 0, axis=1)
-    padding = -signs.shape[1] % (BITS_PER_WORD // 8)
-    words = np.ascontiguousarray(np.pad(signs, ((0, 0), (0, padding)))).view(np.uint64)
+    words = np.packbits(fill_words(vectors) > 0, axis=1).view(np.uint64)
     return np.ascontiguousarray(words.T)
+
+
+def fill_words(vectors: Vectors) -> Vectors:
+    """With as many zeros at the end of each as make its numbers fill whole words."""
+    missing = -vectors.shape[1] % BITS_PER_WORD
+    return np.pad(vectors, ((0, 0), (0, missing))) if missing else vectors
 
 
 def count_differences(codes: Codes, vector: Vector) -> Distances:
@@ -58,13 +63,12 @@ def count_differences(codes: Codes, vector: Vector) -> Distances:
 def compare_signs(codes: Codes, rows: Ids, vector: Vector) -> npt.NDArray[np.float32]:
     """How similar the codes of these rows are to the vector: the sum of its numbers with their signs."""
     # For each eight numbers of the vector, the sum for each byte that a code may have in their place.
-    eights = np.pad(vector, (0, -len(vector) % BITS_PER_WORD)).reshape(-1, 8)
-    sums = eights @ SIGNS_OF_BYTES.T
+    sums = fill_words(vector[None]).reshape(len(codes), BYTES_PER_WORD, 8) @ SIGNS_OF_BYTES.T
+    first_of_byte = np.arange(BYTES_PER_WORD)[:, None] * sums.shape[2]
     similarities = np.zeros(len(rows), np.float32)
-    for word, of_word in zip(codes, sums.reshape(len(codes), 8, 256), strict=True):
-        bytes_of_rows = np.ascontiguousarray(word.take(rows).view(np.uint8).reshape(-1, 8).T)
-        for byte, of_byte in zip(bytes_of_rows, of_word, strict=True):
-            similarities += of_byte.take(byte)
+    for word, of_word in zip(codes, sums, strict=True):
+        bytes_of_rows = np.ascontiguousarray(word.take(rows).view(np.uint8).reshape(-1, BYTES_PER_WORD).T)
+        similarities += of_word.reshape(-1).take(first_of_byte + bytes_of_rows).sum(axis=0)
     return similarities
 
 

@@ -43,15 +43,18 @@ class Snapshot:
 
     def load(self, chunk_ids: Ids) -> LoadedVectors:
         """The vectors of just these chunks, in this order; those without one are left out."""
-        found = np.zeros(len(chunk_ids), np.bool_)
-        matrix: Vectors | None = None
+        places, vectors = list[Ids](), list[Vectors]()
         for part in self.parts:
             rows = np.searchsorted(part.chunk_ids, chunk_ids)
             known = rows < part.count
             known[known] &= (part.chunk_ids[rows[known]] == chunk_ids[known]) & part.is_alive[rows[known]]
             if known.any():
-                vectors = part.read(rows[known])
-                matrix = np.empty((len(chunk_ids), vectors.shape[1]), np.float32) if matrix is None else matrix
-                matrix[known] = vectors
-                found |= known
-        return LoadedVectors(chunk_ids[found], NO_VECTORS if matrix is None else matrix[found])
+                places.append(np.flatnonzero(known))
+                vectors.append(part.read(rows[known]))
+        if not vectors:
+            return LoadedVectors(chunk_ids[:0], NO_VECTORS)
+        if len(vectors) == 1:
+            # Nearly always; they need not be copied.
+            return LoadedVectors(chunk_ids[places[0]], vectors[0])
+        order = np.argsort(np.concatenate(places))
+        return LoadedVectors(chunk_ids[np.concatenate(places)[order]], np.concatenate(vectors)[order])
