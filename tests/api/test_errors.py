@@ -79,6 +79,15 @@ def test_e2_no_route_ignores_a_parameter_it_does_not_know(api: TestClient, metho
         assert "limti" in problem["detail"]
 
 
+def test_e2_a_parameter_that_is_read_once_is_refused_if_given_twice(api: TestClient) -> None:
+    answer = api.get(f"{V1}/documents?offset=0&offset=1&tag=a&tag=b")
+
+    assert answer.status_code == 422
+    assert answer.json()["code"] == "invalid_request"
+    assert "offset" in answer.json()["detail"]
+    assert api.get(f"{V1}/documents?offset=0&tag=a&tag=b").status_code == 200
+
+
 @pytest.mark.parametrize(
     "path", ["/nothing", "/api", V1, f"{V1}/", f"{V1}/nothing", f"{V1}/documents/", "/docs", "/\u00e9"]
 )

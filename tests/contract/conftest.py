@@ -1,10 +1,12 @@
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from tests.contract.backends import BACKENDS, Backend
 from tests.folders import open_folder
 
+from kb.engine.mapping.mapmaker import Mapmaker
 from kb.engine.ports import Store
 
 
@@ -32,3 +34,9 @@ def other_store(backend: Backend, store: Store) -> Iterator[Store]:
     other = backend.open()
     yield other
     other.close()
+
+
+@pytest.fixture
+def make_map(store: Store) -> Callable[[], None]:
+    """What the worker does when it is idle; the same one each time."""
+    return Mapmaker(store, threading.Event()).look

@@ -74,7 +74,8 @@ def test_a_damaged_backup_is_refused_and_the_base_stays_what_it_was(
     make_backup(folder)
     in_backup = folder / "backup" / "originals" / str(original)[:2] / str(original)
     path = in_backup if "original" in damaged else folder / "backup" / damaged
-    path.write_bytes(path.read_bytes()[:-1] + b"\0")
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     if damaged == "missing original":
         path.unlink()
     (folder / "other").mkdir()

@@ -117,6 +117,30 @@ def test_ten_thousand_characters_of_operators_are_parsed_at_once(unit: str) -> N
     assert min(timeit.repeat(lambda: parse_query(text), timer=time.process_time, number=1, repeat=3)) < 0.1
 
 
+@pytest.mark.parametrize(
+    ("text", "beginning"),
+    [
+        ("install kuber", "kuber"),
+        ("ku", "ku"),
+        ("k", ""),
+        ("kuber ", ""),
+        ('"kuber"', ""),
+        ("\u201ckuber\u201d", ""),
+        ('"in kuber', "kuber"),
+        ("walrus -kuber", ""),
+        ("kuber?", ""),
+        ("what is the", ""),
+        ("図書館", ""),
+        ("node kuber -pod", ""),
+        (" ".join(f"word{number}" for number in range(MAX_TERMS + 1)), ""),
+    ],
+)
+def test_only_a_word_that_may_go_on_is_completed(text: str, beginning: str) -> None:
+    """W1"""
+    assert parse_query(text, complete_last_word=True).beginning == beginning
+    assert parse_query(text).beginning == ""
+
+
 @given(st.text(alphabet=st.one_of(st.sampled_from('"-\u201c\u201d *:^()ab今'), st.characters()), min_size=1))
 def test_any_text_is_a_legal_query(text: str) -> None:
     """S4"""

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.engine.search.snippets import cut_snippet
+from kb.engine.search.snippets import cut_snippet, find_stretches
 
 
 def test_the_part_with_the_most_distinct_words_is_shown() -> None:
@@ -16,6 +16,21 @@ def test_the_part_with_the_most_distinct_words_is_shown() -> None:
     assert "**apple** and **pear**" in snippet
     assert snippet.startswith("…")
     assert snippet.endswith("…")
+
+
+@pytest.mark.parametrize("text", ["Pods on Kubernetes", "Pods on Kübernetes"])
+def test_what_begins_with_a_word_that_is_still_typed_is_marked(text: str) -> None:
+    """W1"""
+    assert cut_snippet(text, ["pods", "ku"], beginning="ku").startswith("**Pods** on **K")
+    assert "**K" not in cut_snippet(text, ["pods", "ku"])
+
+
+def test_stretches_are_what_a_snippet_marks() -> None:
+    text = "Walruses and a walrus\nwith SHP 2"
+
+    stretches = find_stretches(text, ["walrus", "SHP 2", "shp", "w"])
+
+    assert [text[start:end] for start, end in stretches] == ["Walruses", "walrus", "SHP 2"]
 
 
 def test_the_earliest_of_equal_parts_is_shown() -> None:
@@ -33,13 +48,18 @@ def test_the_earliest_of_equal_parts_is_shown() -> None:
         ("cat", "cats"),
         ("elan", "Élan"),
         ("migration", "migrated"),
+        ("city", "cities"),
+        ("date", "dating"),
     ],
 )
 def test_words_that_differ_by_an_ending_are_marked(word: str, text: str) -> None:
     assert cut_snippet(text, [word]) == f"**{text}**"
 
 
-@pytest.mark.parametrize(("word", "text"), [("2023", "2024"), ("form", "fort"), ("cat", "category"), ("it", "item")])
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [("2023", "2024"), ("form", "fort"), ("cat", "category"), ("it", "item"), ("frost", "from"), ("plant", "plane")],
+)
 def test_words_that_only_look_alike_are_not_marked(word: str, text: str) -> None:
     assert cut_snippet(text, [word]) == text
 
@@ -100,7 +120,11 @@ def test_a_snippet_is_a_piece_of_the_text_no_wider_than_asked(text: str, words: 
 plain_words = st.lists(st.text("aAbBcC19", min_size=1, max_size=6), min_size=1, max_size=12)
 
 
-@given(plain_words, plain_words, st.sampled_from([" ", "_", "-", "\u2019", "\u2014"]))
+@given(
+    plain_words,
+    plain_words,
+    st.sampled_from([" ", "_", "-", "\u2019", "\u2014", "\u00b6", "\u2192", "\ufffd", "\U0001f600"]),
+)
 def test_plain_text_is_marked_like_any_other(sought: list[str], words: list[str], between: str) -> None:
     """An accent anywhere makes it text of the other kind."""
     text = between.join(words)

@@ -169,10 +169,12 @@ class EngineClient:
         filters: Mapping[str, Any] | None = None,
         min_relevance: float | None = None,
         group_by: str | None = None,
+        complete_last_word: bool | None = None,
     ) -> Json:
         limits = _given(top=top, offset=offset, min_relevance=min_relevance, group_by=group_by)
         scope = _given(mode=mode, fts_only=fts_only, vec_only=vec_only, tags=[*tags], filters=filters)
-        return await self._call("POST", "/search", json={"query": query, **limits, **scope})
+        sought = _given(query=query, complete_last_word=complete_last_word)
+        return await self._call("POST", "/search", json={**sought, **limits, **scope})
 
     async def list_documents(
         self,
@@ -221,6 +223,14 @@ class EngineClient:
     ) -> None:
         """As `get_document_file`, but into `destination` as it arrives: memory stays flat."""
         await self._download(f"/documents/{_quote(document_id)}/file", destination, on_progress)
+
+    async def get_document_page(
+        self, document_id: Id, number: int, *, width: int | None = None, q: str = "", complete_last_word: bool = False
+    ) -> bytes:
+        """A page of a PDF or of a picture as a PNG, with the words of the query `q` marked."""
+        path = f"/api/v1/documents/{_quote(document_id)}/pages/{number}.png"
+        parameters = _given(width=width, q=q or None, complete_last_word=complete_last_word or None)
+        return (await self._send("GET", path, params=parameters)).content
 
     async def delete_document(self, document_id: Id, *, expected_version: int | None = None) -> Json:
         return await self._change("DELETE", f"/documents/{_quote(document_id)}", expected_version)
@@ -297,6 +307,9 @@ class EngineClient:
 
     async def list_tags(self) -> Json:
         return await self._call("GET", "/tags")
+
+    async def get_map(self, *, limit: int | None = None) -> Json:
+        return await self._call("GET", "/map", params=_given(limit=limit))
 
     async def get_status(self) -> Json:
         return await self._call("GET", "/status")

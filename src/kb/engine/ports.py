@@ -34,11 +34,14 @@ from kb.engine.model import (
     JobStatus,
     KeywordMatches,
     Lane,
+    Layout,
     LoadedVectors,
+    Map,
     NewDocument,
     NoteContent,
     NoteRevision,
     Page,
+    Placement,
     Progress,
     QueueCounts,
     Ref,
@@ -280,10 +283,12 @@ class Store(Protocol):
         limit: int,
         any_endings: bool = False,
         spellings: Sequence[str] = (),
+        beginning: str = "",
     ) -> KeywordMatches:
         """The chunks with any of the words; with `any_endings` also with words that differ from them in the ending.
 
-        A chunk with one of the other `spellings` ranks higher, and none is expected to have them.
+        A chunk with one of the other `spellings` ranks higher, and none is expected to have them. If the last of the
+        words is given as `beginning`, all that begin like it will do, unless nearly everything does.
         """
         ...
 
@@ -303,6 +308,25 @@ class Store(Protocol):
 
     def tune_search(self) -> None:
         """See to what search needs to stay quick, if it has come to that. Takes its time."""
+        ...
+
+    # the map
+
+    def read_map(self, *, limit: int) -> Map:
+        """Those documents that have a place on it, most recent first."""
+        ...
+
+    def read_layout(self) -> Layout: ...
+
+    def load_document_vectors(self, document_ids: Ids) -> dict[DocumentId, Vector]:
+        """Of those that have vectors: the direction in which their chunks lie on the whole, a unit vector each."""
+        ...
+
+    def place_documents(self, placement: Placement) -> None:
+        """Write down where documents lie; those that are gone, or have other vectors by now, are left out.
+
+        Does nothing if they have been laid out by somebody else meanwhile.
+        """
         ...
 
     # integrity

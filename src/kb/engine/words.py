@@ -50,16 +50,16 @@ _UNSPACED = (
 _ATTACHED = "\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef" + _characters(_COMBINING, *_THAI_LAO_KHMER_MYANMAR)
 
 # Python's \w leaves out the vowel signs that Hindi, Arabic, Tamil and others write inside their words.
-_MARKS = _characters(_COMBINING, (0x0300, 0x1FFF), (0xA800, 0xABFF)) + "\u3099\u309a"
+MARKS = _characters(_COMBINING, (0x0300, 0x1FFF), (0xA800, 0xABFF)) + "\u3099\u309a"
 
-WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*")
+WORD = re.compile(rf"[^\W_]+(?:[{MARKS}]+[^\W_]*)*")
 """Letters, digits and their marks, as the keyword index understands them: `snake_case` is two words."""
 
 _UNSPACED_CHARACTER = re.compile(rf"[{_UNSPACED}][{_ATTACHED}]*")
 _UNSPACED_RUN = re.compile(rf"[{_UNSPACED}][{_UNSPACED}{_ATTACHED}]*")
 _GAP = re.compile(rf"(?<=\S)(?=[{_UNSPACED}])|(?<=[{_UNSPACED}{_ATTACHED}])(?=[^\s{_ATTACHED}])")
 _DIACRITICS = re.compile("[\u0300-\u036f]+")
-_MARK = re.compile(f"[{_MARKS}]")
+_MARK = re.compile(f"[{MARKS}]")
 
 # What joins the parts of a name or a code: wi-fi, COVID-19, H2A.Z, TCP/IP.
 _JOINTS = frozenset("-\u2010\u2011./")

@@ -1,20 +1,52 @@
 """The HTTP API: routes put together, behind the guard."""
 
+import secrets
 import threading
 
 from fastapi import APIRouter, Depends, FastAPI
 from starlette.types import ASGIApp
 
-from kb.engine.api import bundles, documents, events, integrity, jobs, metrics, notes, search, status, tags, upkeep
+from kb.engine.api import (
+    bundles,
+    documents,
+    events,
+    integrity,
+    jobs,
+    mapping,
+    metrics,
+    notes,
+    pages,
+    search,
+    status,
+    tags,
+    upkeep,
+)
 from kb.engine.api.errors import add_error_handlers
 from kb.engine.api.events import Feed
 from kb.engine.api.guard import Access, Guard
 from kb.engine.api.measuring import Measured, Measurements
 from kb.engine.api.openapi import describe_problems
-from kb.engine.api.parameters import refuse_unknown_parameters
+from kb.engine.api.page import add_page
+from kb.engine.api.parameters import refuse_unread_parameters
 from kb.engine.api.unread import BoundedBodies
 from kb.engine.wiring import Engine
 from kb.version import VERSION
+
+RESOURCES = (
+    jobs,
+    events,
+    documents,
+    pages,
+    notes,
+    tags,
+    search,
+    mapping,
+    status,
+    metrics,
+    upkeep,
+    integrity,
+    bundles,
+)
 
 
 def create_app(engine: Engine, access: Access) -> ASGIApp:
@@ -32,18 +64,23 @@ def create_routes(engine: Engine | None = None) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
-        dependencies=[Depends(refuse_unknown_parameters)],
+        dependencies=[Depends(refuse_unread_parameters)],
     )
     app.state.engine = engine
     app.state.integrity_turn = threading.Lock()
     app.state.search_turns = search.make_turns()
+    app.state.page_turns = pages.make_turns()
+    app.state.map_turns = mapping.make_turns()
     app.state.feed = Feed()
     app.state.measurements = Measurements()
+    # Numbers that the base gives may come again when it is restored, which only happens while no engine runs.
+    app.state.started = secrets.token_hex(4)
     v1 = APIRouter(prefix="/api/v1")
-    for resource in (jobs, events, documents, notes, tags, search, status, metrics, upkeep, integrity, bundles):
+    for resource in RESOURCES:
         v1.include_router(resource.router)
     app.include_router(v1)
     app.include_router(status.health_router)
+    add_page(app)
     add_error_handlers(app)
     describe_problems(app)
     return app

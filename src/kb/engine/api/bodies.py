@@ -163,6 +163,7 @@ class SearchBody(RequestBody):
     filters: Filters = Filters()
     min_relevance: Annotated[float, Field(ge=0, le=1)] = 0.0
     group_by: Literal["chunk", "document"] = "chunk"
+    complete_last_word: bool = False
 
     @model_validator(mode="after")
     def _require_one_mode(self) -> Self:
@@ -193,4 +194,5 @@ class SearchBody(RequestBody):
             offset=self.offset,
             min_relevance=self.min_relevance,
             group_by=Grouping(self.group_by),
+            complete_last_word=self.complete_last_word,
         )

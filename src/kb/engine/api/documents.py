@@ -18,7 +18,7 @@ from kb.engine.api.bodies import CONFIRMATION_PHRASE, ClearBody, DocumentChangeB
 from kb.engine.api.parameters import EngineDep, ExpectedVersion, Limit, Offset, PlainText, RefDep, etag
 from kb.engine.api.pieces import PiecesResponse
 from kb.engine.errors import ConfirmationRequired, NotFound
-from kb.engine.model import Direction, DocumentChange, DocumentOrder, DocumentQuery
+from kb.engine.model import Direction, Document, DocumentChange, DocumentOrder, DocumentQuery
 
 router = APIRouter(tags=["documents"])
 
@@ -92,9 +92,13 @@ def get_document_file(engine: EngineDep, ref: RefDep) -> Response:
         # Opened here and now: whoever deletes the document meanwhile does not cut the download off.
         file = engine.originals.path_of(document.original).open("rb")
     except FileNotFoundError as error:
-        raise NotFound(f"The original of document {document.id} is no longer there. Add the file again.") from error
+        raise no_original(document) from error
     headers["Content-Length"] = str(document.size_bytes)
     return PiecesResponse(_read_in_pieces(file), media_type="application/octet-stream", headers=headers)
+
+
+def no_original(document: Document) -> NotFound:
+    return NotFound(f"The original of document {document.id} is no longer there. Add the file again.")
 
 
 def _read_in_pieces(file: BinaryIO) -> Generator[bytes]:

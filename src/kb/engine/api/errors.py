@@ -20,6 +20,10 @@ log = logging.getLogger(__name__)
 
 STATUS_OF_CODE = {
     "invalid_request": 422,
+    "corrupt_file": 422,
+    "encrypted_file": 422,
+    "extraction_limit": 422,
+    "extraction_timeout": 422,
     "unauthorized": 401,
     "forbidden": 403,
     "not_found": 404,

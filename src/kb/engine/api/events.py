@@ -208,8 +208,9 @@ async def stream_events(messages: Annotated[AsyncIterator[bytes], Depends(_liste
     """Server-sent events, without an end: what happens to jobs and documents.
 
     `job` carries the job, `document_added` and `document_changed` the document, `document_deleted` its `document_id`
-    and `document_uuid`; after `everything_deleted` there is none left. `missed` says that events were lost, since the
-    base keeps only the newest 10,000: look at everything anew.
+    and `document_uuid`; after `everything_deleted` there is none left. `map_changed` says that documents have got
+    places on the map, or other ones. `missed` says that events were lost, since the base keeps only the newest 10,000:
+    look at everything anew.
     """
     # Told to a proxy, it passes each event on at once.
     return StreamingResponse(messages, media_type=MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})

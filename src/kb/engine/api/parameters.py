@@ -1,7 +1,7 @@
 """What routes take besides a body: names of things, pages of lists, versions."""
 
 import re
-from typing import Annotated
+from typing import Annotated, get_args, get_origin
 from uuid import UUID
 
 from fastapi import Depends, Header, Path, Query, Request
@@ -50,20 +50,23 @@ async def _parse_if_match(
     return int(version[1]) if version else NO_VERSION
 
 
-async def refuse_unknown_parameters(request: Request) -> None:
-    """A mistyped parameter would otherwise be ignored, and its caller none the wiser."""
-    route = request.scope["route"]
-    known = {field.alias for field in route.dependant.query_params}
-    for dependency in route.dependant.dependencies:
-        known |= {field.alias for field in dependency.query_params}
-    unknown = sorted(set(request.query_params) - known)
-    if unknown:
-        raise RequestValidationError(
-            [
-                {"type": "extra_forbidden", "loc": ("query", name), "msg": "There is no such parameter."}
-                for name in unknown
-            ]
-        )
+async def refuse_unread_parameters(request: Request) -> None:
+    """Mistyped, or given twice where one is read: it would be ignored otherwise, and its caller none the wiser."""
+    dependant = request.scope["route"].dependant
+    fields = {field.alias: field for part in (dependant, *dependant.dependencies) for field in part.query_params}
+    faults = []
+    for name in sorted(set(request.query_params)):
+        if name not in fields:
+            faults.append({"type": "extra_forbidden", "loc": ("query", name), "msg": "There is no such parameter."})
+        elif len(request.query_params.getlist(name)) > 1 and not _takes_many(fields[name].field_info.annotation):
+            faults.append({"type": "too_many", "loc": ("query", name), "msg": "This can be given only once."})
+    if faults:
+        raise RequestValidationError(faults)
+
+
+def _takes_many(annotation: object) -> bool:
+    """Whether it is a list, or perhaps a list."""
+    return any(get_origin(part) is list for part in (annotation, *get_args(annotation)))
 
 
 EngineDep = Annotated[Engine, Depends(get_engine)]

@@ -40,6 +40,7 @@ class EventKind(StrEnum):
     DOCUMENT_CHANGED = "document_changed"
     DOCUMENT_DELETED = "document_deleted"
     EVERYTHING_DELETED = "everything_deleted"
+    MAP_CHANGED = "map_changed"
 
 
 @dataclass(frozen=True)

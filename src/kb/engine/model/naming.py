@@ -19,6 +19,8 @@ Ref: TypeAlias = int | UUID
 
 Vector: TypeAlias = npt.NDArray[np.float32]
 Vectors: TypeAlias = npt.NDArray[np.float32]
+Places: TypeAlias = npt.NDArray[np.float32]
+"""Points of the map: a row of two numbers from -1 to 1 each."""
 Metadata: TypeAlias = Mapping[str, Any]
 """JSON that belongs to the user; the engine stores and filters it but never looks inside."""
 

@@ -12,6 +12,7 @@ from kb.child import STOP_WITHIN_SECONDS, Child, listen_to_parent, read_options
 from kb.engine.ingestion.scrub import scrub
 from kb.engine.ingestion.upkeep import keep_up, tune
 from kb.engine.ingestion.worker import Worker
+from kb.engine.mapping.mapmaker import keep_map
 from kb.engine.model import Lane
 from kb.engine.wiring import EngineOptions, open_parts
 from kb.logs import log_to_stderr
@@ -20,6 +21,8 @@ from kb.logs import log_to_stderr
 LOOK_EVERY_SECONDS = 0.5
 # Searches come first when there are not enough cores for both: of a core that both want, a search gets three quarters.
 NICENESS = 5
+# What goes on beside the jobs, for as long as the worker runs.
+UPKEEP = (keep_up, scrub, tune, keep_map)
 
 
 class Nudges:
@@ -43,12 +46,10 @@ def run_worker(options: EngineOptions, stopping: threading.Event, nudges: Nudges
     def work_in(lane: Lane) -> None:
         Worker(parts.pipeline, lane, stopping).work(lambda: nudges.wait(lane))
 
-    with open_parts(options) as parts, ThreadPoolExecutor() as threads:
+    # Each needs a thread of its own: by itself the pool has as many as the machine has cores, and some more.
+    with open_parts(options) as parts, ThreadPoolExecutor(len(Lane) + len(UPKEEP)) as threads:
         running = [threads.submit(work_in, lane) for lane in Lane]
-        running += [
-            threads.submit(upkeep, parts.store, parts.originals, parts.clock, stopping)
-            for upkeep in (keep_up, scrub, tune)
-        ]
+        running += [threads.submit(upkeep, parts.store, parts.originals, parts.clock, stopping) for upkeep in UPKEEP]
         wait(running, return_when=FIRST_EXCEPTION)
         # One that failed for a reason nobody foresaw takes the others with it: the engine starts another worker.
         stopping.set()

@@ -87,6 +87,7 @@ class SearchRequest:
     offset: int = 0
     min_relevance: float = 0.0
     group_by: Grouping = Grouping.CHUNK
+    complete_last_word: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class SearchOutcome:
 
 
 def search(store: Store, embedder: Embedder, request: SearchRequest) -> SearchOutcome:
-    query = parse_query(request.query)
+    query = parse_query(request.query, complete_last_word=request.complete_last_word)
     vector, is_degraded = _embed(store, embedder, query, request.mode)
     # Only hybrid search weighs one against the other; who asks for keywords alone wants them with no other endings.
     fluency = _measure_fluency(embedder, query) if request.mode is Mode.HYBRID else 1.0
@@ -135,7 +136,12 @@ def _search(
         if request.mode is not Mode.VECTOR:
             try:
                 keyword = store.find_by_text(
-                    query.words, scope, limit=limit, any_endings=any_endings, spellings=query.spellings
+                    query.words,
+                    scope,
+                    limit=limit,
+                    any_endings=any_endings,
+                    spellings=query.spellings,
+                    beginning=query.beginning,
                 )
             except TooBroad:
                 # What shorter lists gave is better than nothing.
@@ -168,7 +174,6 @@ def _load_hits(store: Store, page: Candidates, query: ParsedQuery, best_possible
         page.scores.tolist(), relevances.tolist(), page.keyword_scores.tolist(), page.cosines.tolist(), strict=True
     )
     told_of = dict(zip(chunk_ids, told, strict=True))
-    sought = (*query.words, *query.spellings)
     hits = []
     for found in store.load_chunks(chunk_ids):
         score, relevance, keyword_score, cosine = told_of[found.chunk.id]
@@ -176,7 +181,7 @@ def _load_hits(store: Store, page: Candidates, query: ParsedQuery, best_possible
             Hit(
                 chunk=found.chunk,
                 document=found.document,
-                snippet=cut_snippet(found.chunk.text, sought),
+                snippet=cut_snippet(found.chunk.text, query.marked, beginning=query.beginning),
                 score=score,
                 relevance=relevance,
                 keyword_score=None if math.isnan(keyword_score) else keyword_score,
@@ -255,6 +260,9 @@ def _suggest(store: Store, typed: str, query: ParsedQuery, hits: Sequence[Hit]) 
     # What stands in a hit is known. To look there is quicker than to look it up, and nearly always enough.
     texts = [hit.chunk.text.lower() for hit in hits]
     unseen = [word for word in query.words if not any(_has_word(text, word.lower()) for text in texts)]
+    # A word that is still being typed is rightly spelt as long as something begins like it.
+    if query.beginning in unseen and any(_has_beginning(text, query.beginning.lower()) for text in texts):
+        unseen.remove(query.beginning)
     better = typed
     for word, known in store.suggest_words(unseen).items() if unseen else ():
         better = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", known, better)
@@ -270,3 +278,7 @@ def _has_word(text: str, word: str) -> bool:
             return True
         start = text.find(word, start + 1)
     return False
+
+
+def _has_beginning(text: str, word: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(word)}", text) is not None

@@ -7,10 +7,12 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from kb.engine.words import find_words, fold, pair_up, spellings_of, split_runs
+from kb.engine.words import find_words, fold, is_unspaced, pair_up, spellings_of, split_runs
 
 MAX_TERMS = 64
 """Beyond this a text is a document, not a question: more terms cost time and no longer change the ranking."""
+
+SHORTEST_TO_COMPLETE = 2
 
 _QUOTES = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\uff02", '"'))
 
@@ -65,8 +67,16 @@ class ParsedQuery:
     meaning: str
     """For semantic search: what was asked, without what was ruled out."""
 
+    beginning: str = ""
+    """The last of the words, if more of it may still be typed: words that begin with it will do, too."""
 
-def parse_query(text: str) -> ParsedQuery:
+    @property
+    def marked(self) -> tuple[str, ...]:
+        """What is marked where it was found."""
+        return (*self.words, *self.spellings)
+
+
+def parse_query(text: str, *, complete_last_word: bool = False) -> ParsedQuery:
     """Never raises. `words` is empty only if the text has no letter or digit at all."""
     required: list[str] = []
     excluded: list[str] = []
@@ -89,14 +99,23 @@ def parse_query(text: str) -> ParsedQuery:
     normal = _normalise(positive)
     words = list(find_words(normal))
     telling = [word for word in words if fold(word) not in STOP_WORDS]
+    taken = _first_terms(telling or words)
     return ParsedQuery(
-        words=_first_terms(telling or words),
+        words=taken,
         spellings=tuple(filter(_tells_something, spellings_of(normal)))[:MAX_TERMS],
         is_english=_is_english(words),
         required=_unique(required),
         excluded=_unique(excluded),
         meaning=" ".join(positive.replace('"', " ").split()) or text.strip(),
+        beginning=taken[-1] if complete_last_word and taken and _may_go_on(taken[-1], normal) else "",
     )
+
+
+def _may_go_on(word: str, typed: str) -> bool:
+    """Behind a blank or a quotation mark a word is complete, and so is one that says nothing; a single letter begins
+    too many. A run of an unspaced script is found within longer ones anyway."""
+    is_long = len(word) >= SHORTEST_TO_COMPLETE
+    return typed.endswith(word) and is_long and fold(word) not in STOP_WORDS and not is_unspaced(word)
 
 
 def _phrase_of(special: re.Match[str]) -> str:
@@ -126,9 +145,9 @@ def _first_terms(words: list[str]) -> tuple[str, ...]:
     for word in words:
         if room <= 0:
             break
-        is_unspaced = next(split_runs(word))[1]
-        taken.append(word[: room + 1] if is_unspaced else word)
-        room -= len(pair_up(taken[-1])) if is_unspaced else 1
+        has_no_spaces = next(split_runs(word))[1]
+        taken.append(word[: room + 1] if has_no_spaces else word)
+        room -= len(pair_up(taken[-1])) if has_no_spaces else 1
     return tuple(taken)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from kb.engine.words import WORD, fold, pair_up, split_runs
+from kb.engine.words import MARKS, WORD, fold, pair_up, split_runs
 
 LOOKED_AT_CHARACTERS = 20_000
 """A chunk is far shorter; this bounds the work if one is not."""
@@ -23,9 +23,9 @@ _ENDINGS = frozenset(["", "e", "y", "s", "es", "ies", "ed", "ied", "er", "ers", 
 # Emphasis of the text's own would be taken for a mark. All ways begin with the asterisk: that is found quickly.
 _EMPHASIS = re.compile(r"\*(?:\*+|(?<!\w\*)(?=\w)|(?<=\w\*)(?!\w))")
 
-# Latin letters without accents, and what English is set with besides: here to fold is to put into lower case, and
-# letters that follow one another make a word.
-_PLAIN = re.compile("[\x00-\x7f\xa3\xa7\xab\xb0\xb7\xbb\u2010-\u2027\u20ac]*")
+# Latin letters without accents, and whatever is part of no word: here to fold is to put into lower case, and letters
+# that follow one another make a word.
+_PLAIN = re.compile(rf"(?:[\x00-\x7f]+|[^\w\x00-\x7f{MARKS}]+)*+")
 _PLAIN_WORD = re.compile("[a-z0-9]+")
 
 
@@ -34,6 +34,8 @@ class _Sought:
     """A query made ready for comparing: spaced words by their first letters, the rest as regexes."""
 
     by_key: dict[str, tuple[str, ...]]
+    beginning: str
+    """Whatever begins with it is sought; nothing does if it is empty."""
     phrases: tuple[re.Pattern[str], ...]
     runs: re.Pattern[str] | None
 
@@ -45,16 +47,16 @@ class _Hit(NamedTuple):
     weight: int
 
 
-def cut_snippet(text: str, words: Sequence[str], *, width: int = 240) -> str:
+def cut_snippet(text: str, words: Sequence[str], *, beginning: str = "", width: int = 240) -> str:
     """The part of the text with the most distinct words of the query, the earliest such, on one line.
 
-    A word with spaces is a phrase, whatever stands between its parts.
+    A word with spaces is a phrase, whatever stands between its parts. Words that start with `beginning` match, too.
     Cut at word boundaries with `…` where something is left out; `width` counts characters before marking.
     With no match it is the beginning.
     """
     looked_at = text[:LOOKED_AT_CHARACTERS]
     line = " ".join((_EMPHASIS.sub("", looked_at) if "*" in looked_at else looked_at).split())
-    hits = _find_hits(line, _prepare(tuple(words)))
+    hits = _find_hits(line, _prepare(tuple(words), beginning))
     start, end = _place_window(line, _best_span(hits, width), width)
 
     marked = _mark(line, start, end, hits)
@@ -62,8 +64,13 @@ def cut_snippet(text: str, words: Sequence[str], *, width: int = 240) -> str:
     return f"{'…' if start else ''}{marked}{'…' if is_cut_after else ''}"
 
 
+def find_stretches(text: str, words: Sequence[str], beginning: str = "") -> list[tuple[int, int]]:
+    """From where to where the text has what a snippet would mark, in order; none touches another."""
+    return _join(_find_hits(text, _prepare(tuple(words), beginning)))
+
+
 @lru_cache(maxsize=64)
-def _prepare(words: tuple[str, ...]) -> _Sought:
+def _prepare(words: tuple[str, ...], beginning: str) -> _Sought:
     by_key: dict[str, list[str]] = {}
     runs: list[str] = []
     for word in (word for word in words if " " not in word):
@@ -77,7 +84,8 @@ def _prepare(words: tuple[str, ...]) -> _Sought:
     patterns = sorted({part for run in runs for part in (run, *pair_up(run))}, key=lambda part: (-len(part), part))
     regex = re.compile("|".join(map(re.escape, patterns))) if patterns else None
     phrases = tuple(_compile_phrase(word) for word in words if " " in word)
-    return _Sought({key: tuple(dict.fromkeys(found)) for key, found in by_key.items()}, phrases, regex)
+    in_order = {key: tuple(dict.fromkeys(found)) for key, found in by_key.items()}
+    return _Sought(in_order, fold(beginning), phrases, regex)
 
 
 def _compile_phrase(phrase: str) -> re.Pattern[str]:
@@ -92,6 +100,9 @@ def _find_hits(line: str, sought: _Sought) -> list[_Hit]:
             if _is_same_word(candidate, folded):
                 hits.append(_Hit(start, end, candidate, 1))
                 break
+        else:
+            if sought.beginning and folded.startswith(sought.beginning):
+                hits.append(_Hit(start, end, sought.beginning, 1))
     if sought.runs:
         hits += [_Hit(m.start(), m.end(), m[0], m.end() - m.start()) for m in sought.runs.finditer(line)]
     for phrase in sought.phrases:
@@ -108,12 +119,13 @@ def _find_likely_words(line: str, sought: _Sought) -> Iterator[tuple[int, str, i
         yield from ((match.start(), fold(match[0]), match.end()) for match in WORD.finditer(line))
         return
     folded = line.lower()
-    for key in sought.by_key:
+    for key in {*sought.by_key, sought.beginning[:_KEY]} - {""}:
         start = folded.find(key)
         while start >= 0:
-            word = _PLAIN_WORD.match(folded, start)
-            if word is not None and (start == 0 or not folded[start - 1].isalnum()):
-                yield start, word[0], word.end()
+            if start == 0 or not folded[start - 1].isalnum():
+                word = _PLAIN_WORD.match(folded, start)
+                if word is not None:
+                    yield start, word[0], word.end()
             start = folded.find(key, start + 1)
 
 
@@ -128,9 +140,11 @@ def _is_same_word(a: str, b: str) -> bool:
     if len(short) == _KEY:
         return long == short + "s"
     common = next((i for i, letter in enumerate(short) if letter != long[i]), len(short))
-    if common > _KEY and short[common:] in _ENDINGS and long[common:] in _ENDINGS:
+    are_endings = short[common:] in _ENDINGS and long[common:] in _ENDINGS
+    if common > _KEY and are_endings:
         return True
-    return len(short) < len(long) and common >= max(len(long) - 3, len(short) - 1)
+    # Three equal letters alone are city and cities, but from and frost as well.
+    return len(short) < len(long) and common >= max(len(long) - 3, len(short) - 1) and (common > _KEY or are_endings)
 
 
 def _best_span(hits: list[_Hit], width: int) -> tuple[int, int]:
@@ -166,18 +180,21 @@ def _place_window(line: str, span: tuple[int, int], width: int) -> tuple[int, in
     return start, end
 
 
-def _mark(line: str, start: int, end: int, hits: list[_Hit]) -> str:
+def _join(hits: list[_Hit]) -> list[tuple[int, int]]:
+    """From where to where; those that touch are one."""
     stretches: list[tuple[int, int]] = []
     for hit in hits:
-        if hit.start < start or hit.end > end:
-            continue
         if stretches and hit.start <= stretches[-1][1]:
             stretches[-1] = stretches[-1][0], max(hit.end, stretches[-1][1])
         else:
             stretches.append((hit.start, hit.end))
+    return stretches
+
+
+def _mark(line: str, start: int, end: int, hits: list[_Hit]) -> str:
     parts: list[str] = []
     position = start
-    for mark_start, mark_end in stretches:
+    for mark_start, mark_end in _join([hit for hit in hits if start <= hit.start and hit.end <= end]):
         parts += line[position:mark_start], "**", line[mark_start:mark_end], "**"
         position = mark_end
     return "".join(parts) + line[position:end]

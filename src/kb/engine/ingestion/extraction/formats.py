@@ -2,6 +2,8 @@
 that loads the pictures in them. That has a function `open_pictures(path)`, which gives another that loads a picture by
 its name. Both raise `Unreadable`. A picture is in mode L, RGB or RGBA, and of a size that can be read at once.
 
+What has pages that people can look at has a module that draws them; `page_child.py` tells what is asked of it.
+
 A new format is one such module and one line here; one that is not text is also told apart in `detection.py`.
 """
 
@@ -14,6 +16,7 @@ class Format:
     reader: str
     extensions: tuple[str, ...]
     pictures: str | None = None
+    pages: str | None = None
 
 
 # Programs, and what is written for programs to read.
@@ -27,7 +30,7 @@ _CODE_EXTENSIONS = """
 """
 
 FORMATS = (
-    Format("pdf", "pdf.pdf", (".pdf",), pictures="pdf.pictures"),
+    Format("pdf", "pdf.pdf", (".pdf",), pictures="pdf.pictures", pages="pdf.pages"),
     Format("docx", "office.docx", (".docx", ".docm", ".dotx", ".dotm"), pictures="office.pictures"),
     Format("pptx", "office.pptx", (".pptx", ".pptm", ".potx", ".ppsx", ".ppsm"), pictures="office.pictures"),
     Format("xlsx", "office.xlsx", (".xlsx", ".xlsm", ".xltx", ".xltm")),
@@ -35,11 +38,11 @@ FORMATS = (
     Format("epub", "web.epub", (".epub",)),
     Format("rtf", "office.rtf", (".rtf",)),
     Format("html", "web.html", (".html", ".htm", ".xhtml")),
-    Format("svg", "web.svg", (".svg",), pictures="pictures.drawing"),
-    Format("jpg", "pictures.picture", (".jpg", ".jpeg", ".jpe", ".jfif"), pictures="pictures.frames"),
-    Format("png", "pictures.picture", (".png",), pictures="pictures.frames"),
-    Format("tiff", "pictures.picture", (".tiff", ".tif"), pictures="pictures.frames"),
-    Format("webp", "pictures.picture", (".webp",), pictures="pictures.frames"),
+    Format("svg", "web.svg", (".svg",), pictures="pictures.drawing", pages="pictures.drawn_page"),
+    Format("jpg", "pictures.picture", (".jpg", ".jpeg", ".jpe", ".jfif"), "pictures.frames", "pictures.pages"),
+    Format("png", "pictures.picture", (".png",), "pictures.frames", "pictures.pages"),
+    Format("tiff", "pictures.picture", (".tiff", ".tif"), "pictures.frames", "pictures.pages"),
+    Format("webp", "pictures.picture", (".webp",), "pictures.frames", "pictures.pages"),
     Format("eml", "mail.eml", (".eml",), pictures="mail.pictures"),
     Format("md", "text.markdown", (".md", ".markdown", ".mdx", ".rmd", ".qmd")),
     Format("csv", "tables.csv", (".csv", ".tsv")),
@@ -55,6 +58,7 @@ FORMATS = (
 READERS = {format.name: format.reader for format in FORMATS}
 PICTURE_FORMATS = tuple(format.name for format in FORMATS if format.reader == "pictures.picture")
 PICTURES = {format.name: format.pictures for format in FORMATS if format.pictures}
+PAGES = {format.name: format.pages for format in FORMATS if format.pages}
 BY_EXTENSION = {extension: format.name for format in FORMATS for extension in format.extensions}
 
 

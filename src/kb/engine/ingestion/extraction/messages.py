@@ -12,9 +12,16 @@ those is told their names, each in a line, and answers each with
     {"text": "...", "confidence": 0.98}                         what stands in it,
     {"unread": ...} or {"fault": ...}                           or as above
 
+Whoever draws a page says
+
+    {"pages": 12, "text": "..."}                                how many there are and what it says; is told which
+    {"png": "..."}                                              stretches of that to mark, and answers in base64
+    {"error": ...} or {"fault": ...}                            or as above
+
 The parent takes nothing for granted: a reader that was taken over by its file may say anything.
 """
 
+import base64
 import json
 import logging
 import os
@@ -40,6 +47,7 @@ _MAX_WORD_CHARACTERS = 30
 _MAX_NAME_CHARACTERS = 200
 _MAX_MESSAGE_CHARACTERS = 1_000
 _MAX_TRACE_CHARACTERS = 2_000
+_PNG = b"\x89PNG\r\n\x1a\n"
 # What a reader may find wrong with a file.
 _CODES = ("corrupt_file", "encrypted_file", "extraction_limit", "no_text_found", "ocr_failed", "unsupported_format")
 
@@ -128,11 +136,7 @@ def parse_head(message: Message) -> Head:
             if sum(len(_storable(text)) for text in told) > MAX_METADATA_CHARACTERS:
                 raise Nonsense
             return Head(title, metadata, unit, method, parts, is_confined=message.get("confined") is True)
-        case {"error": reason}:
-            raise _parse_reason(reason)
-        case {"fault": str() as trace}:
-            _raise_fault(trace)
-    raise Nonsense
+    _raise_reason(message)
 
 
 def _raise_fault(trace: str) -> NoReturn:
@@ -210,6 +214,35 @@ def parse_reading(message: Message) -> Reading:
         case {"text": str() as text, "confidence": int() | float() as confidence} if 0 <= confidence <= 1:
             return Reading(_storable(text), float(confidence))
         case {"unread": reason}:
+            raise _parse_reason(reason)
+        case {"fault": str() as trace}:
+            _raise_fault(trace)
+    raise Nonsense
+
+
+def parse_page(message: Message) -> tuple[int, str]:
+    """How many pages there are, and what stands on the one asked for."""
+    match message:
+        case {"pages": int() as pages, "text": str() as text} if 0 <= pages < _MAX_PAGE:
+            return pages, _storable(text)
+    _raise_reason(message)
+
+
+def parse_png(message: Message) -> bytes:
+    match message:
+        case {"png": str() as encoded}:
+            try:
+                png = base64.b64decode(encoded, validate=True)
+            except ValueError as error:
+                raise Nonsense from error
+            if png.startswith(_PNG):
+                return png
+    _raise_reason(message)
+
+
+def _raise_reason(message: Message) -> NoReturn:
+    match message:
+        case {"error": reason}:
             raise _parse_reason(reason)
         case {"fault": str() as trace}:
             _raise_fault(trace)

@@ -77,9 +77,12 @@ class ReaderProcess:
         self._waited_seconds = 0.0
         self._looked_up_at = time.monotonic()
 
-    def tell(self, line: str) -> None:
-        """Ask for something more. Whether it still listens, its answer shows."""
-        self._process.tell(json.dumps(line).encode() + b"\n")
+    def tell(self, words: object) -> None:
+        """Ask for something more, by what JSON can say. Whether it still listens, its answer shows.
+
+        So little that a pipe holds it: one that does not listen would keep us waiting.
+        """
+        self._process.tell(json.dumps(words).encode() + b"\n")
 
     def hear(self, *, within_seconds: float) -> bytes:
         """The next line; raises `ReaderDied` if there will be none, and what `watch` raises."""

@@ -87,6 +87,10 @@ def _documents_changed_since(db: apsw.Connection, seq: int) -> tuple[int, list[i
     oldest, newest = (db.execute(f"SELECT {which}(seq) FROM events").get or 0 for which in ("min", "max"))
     if oldest > seq + 1 or newest < seq:
         return newest, None
-    rows = fetch_all(db, "SELECT DISTINCT document_id, kind FROM events WHERE seq > ? AND kind <> 'job'", (seq,))
+    rows = fetch_all(
+        db,
+        "SELECT DISTINCT document_id, kind FROM events WHERE seq > ? AND kind NOT IN ('job', 'map_changed')",
+        (seq,),
+    )
     changed = [document_id for document_id, _ in rows]
     return newest, None if None in changed else sorted(set(changed))

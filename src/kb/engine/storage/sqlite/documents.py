@@ -190,7 +190,15 @@ class DocumentRows:
             # The index is emptied at once. The triggers that would empty it chunk by chunk find no document any more.
             empty_full_text(db)
             db.pragma("defer_foreign_keys", "on")
-            for table in ("note_revisions", "document_tags", "documents", "embeddings", "chunks", "tags"):
+            for table in (
+                "note_revisions",
+                "document_tags",
+                "document_places",
+                "documents",
+                "embeddings",
+                "chunks",
+                "tags",
+            ):
                 db.execute(f"DELETE FROM {table}")
             log_change(db, None)
             remove_token(db)

@@ -86,6 +86,11 @@ def announce_job(db: apsw.Connection, job_id: JobId) -> None:
     _announce(db, EventKind.JOB, job_id=job_id)
 
 
+def announce_map(db: apsw.Connection) -> None:
+    """Tell those who watch that documents lie elsewhere on the map."""
+    _announce(db, EventKind.MAP_CHANGED)
+
+
 def _audit(
     db: apsw.Connection,
     action: Action,

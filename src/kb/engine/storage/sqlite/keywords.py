@@ -11,9 +11,11 @@ from kb.engine.model import NO_MATCHES, KeywordMatches, Matches, Scope
 from kb.engine.storage.sqlite.allowed import AllowedScopes
 from kb.engine.storage.sqlite.chunk_places import AllowedChunks, ChunkPlaces
 from kb.engine.storage.sqlite.chunk_ranking import rank_chunks
+from kb.engine.storage.sqlite.completion import find_completions
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.match_expression import Phrase, find_phrases
 from kb.engine.storage.sqlite.time_limit import time_limited
+from kb.engine.storage.sqlite.vectors.index import VectorIndex
 from kb.engine.storage.sqlite.word_index import WordIndex, Words
 from kb.engine.storage.sqlite.word_plan import CountedPhrase
 
@@ -34,6 +36,7 @@ class KeywordRows:
     _word_index: WordIndex
     _allowed: AllowedScopes
     _places: ChunkPlaces
+    _vectors: VectorIndex
 
     def find_by_text(
         self,
@@ -43,14 +46,17 @@ class KeywordRows:
         limit: int,
         any_endings: bool = False,
         spellings: Sequence[str] = (),
+        beginning: str = "",
     ) -> KeywordMatches:
-        phrases = find_phrases(words, scope, any_endings=any_endings, spellings=spellings)
-        if not phrases:
-            return KeywordMatches(NO_MATCHES, 0.0)
         with self._database.read() as db:
-            # These two are read once and then kept, however long it takes.
+            # These are read once and then kept, however long it takes.
             known = self._word_index.at(db)
-            places = self._places.at(db, chunk_count=known.row_count)
+            completions = find_completions(known, beginning) if beginning else []
+            phrases = find_phrases(words, scope, any_endings=any_endings, completions=completions, spellings=spellings)
+            if not phrases:
+                return KeywordMatches(NO_MATCHES, 0.0)
+            vectors = self._vectors.catch_up(db)
+            places = self._places.at(db, chunk_count=known.row_count, coded=vectors.coded if vectors else None)
             documents = self._allowed.find(db, scope)
             allowed = None if documents is None else AllowedChunks(db, documents, places)
             with time_limited(db, LONGEST_SEARCH_SECONDS):

@@ -22,11 +22,20 @@ class Phrase(NamedTuple):
 
 
 def find_phrases(
-    words: Sequence[str], scope: Scope, *, any_endings: bool = False, spellings: Sequence[str] = ()
+    words: Sequence[str],
+    scope: Scope,
+    *,
+    any_endings: bool = False,
+    completions: Sequence[Phrase] = (),
+    spellings: Sequence[str] = (),
 ) -> list[Phrase]:
-    """What chunks are ranked by: required phrases and words, in their order, and other spellings."""
+    """What chunks are ranked by: required phrases and words, in their order, and other spellings.
+
+    `completions` are other forms of the last word.
+    """
     required = [Phrase(build_phrase(phrase), is_required=True) for phrase in _required(scope)]
     sought = [phrase for word in words for phrase in _phrases_of(word, any_endings=any_endings)]
+    sought += [completion for completion in completions if completion not in sought]
     phrases = [*required, *sought, *(Phrase(build_phrase(spelling), is_spelling=True) for spelling in spellings)]
     beyond = [place for place, phrase in enumerate(phrases) if not phrase.is_other_form][MAX_PHRASES:]
     return phrases[: beyond[0]] if beyond else phrases
@@ -72,8 +81,14 @@ def _phrases_of(word: str, *, any_endings: bool) -> list[Phrase]:
 
 
 def _phrase_of_form(form: SoughtForm, *, is_other_form: bool) -> Phrase:
-    phrase = build_phrase(form.text)
-    return Phrase(f"{phrase} *" if form.has_any_ending else phrase, form.has_any_ending, is_other_form)
+    if form.has_any_ending:
+        return build_beginning(form.text)
+    return Phrase(build_phrase(form.text), is_other_form=is_other_form)
+
+
+def build_beginning(text: str) -> Phrase:
+    """Another form of a word: all that begin like this."""
+    return Phrase(f"{build_phrase(text)} *", is_beginning=True, is_other_form=True)
 
 
 def has_word(text: str) -> bool:

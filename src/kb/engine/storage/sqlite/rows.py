@@ -70,20 +70,25 @@ def job_id_of(db: apsw.Connection, ref: Ref) -> JobId:
 
 def load_documents(db: apsw.Connection, document_ids: Sequence[int]) -> dict[int, Document]:
     """The documents with their tags, in two statements however many there are."""
-    wanted = json.dumps(list(document_ids))
+    tags = load_tags(db, document_ids)
+    rows = db.execute(
+        f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(document_ids)),),
+    )
+    with damage_told():
+        return {row[0]: to_document(row, tags.get(row[0], ())) for row in rows}
+
+
+def load_tags(db: apsw.Connection, document_ids: Sequence[int]) -> dict[int, list[str]]:
+    """Of those that have any."""
     tags: dict[int, list[str]] = {}
     for document_id, name in db.execute(
         "SELECT document_tags.document_id, tags.name FROM document_tags JOIN tags ON tags.id = tag_id "
         "WHERE document_id IN (SELECT value FROM json_each(?)) ORDER BY document_id, position",
-        (wanted,),
+        (json.dumps(list(document_ids)),),
     ):
         tags.setdefault(document_id, []).append(name)
-    rows = db.execute(
-        f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE id IN (SELECT value FROM json_each(?))",
-        (wanted,),
-    )
-    with damage_told():
-        return {row[0]: to_document(row, tags.get(row[0], ())) for row in rows}
+    return tags
 
 
 def load_document(db: apsw.Connection, document_id: DocumentId) -> Document:

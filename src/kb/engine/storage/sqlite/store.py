@@ -8,6 +8,7 @@ The work is done by the parts it is composed of, one a subject, which share one 
 - `journal`: what happened, for the audit log and for those who watch
 - `portable`: whole documents on their way from base to base
 - `keywords`: finding chunks by word; `matching`: by vector; `spelling`: words that were meant
+- `mapping`: where documents lie on the map
 - `integrity`: checking that all of it is still what was written
 
 Each public method is one transaction, or part of that of `one_moment`. The invariants that the parts keep together:
@@ -39,6 +40,7 @@ from kb.engine.storage.sqlite.integrity import IntegrityRows
 from kb.engine.storage.sqlite.jobs import JobRows
 from kb.engine.storage.sqlite.journal import JournalRows
 from kb.engine.storage.sqlite.keywords import KeywordRows, register_row_count
+from kb.engine.storage.sqlite.mapping import MappingRows
 from kb.engine.storage.sqlite.matching import MatchingRows
 from kb.engine.storage.sqlite.migrations import create_schema, refuse_old_base
 from kb.engine.storage.sqlite.portable import PortableRows
@@ -68,6 +70,7 @@ class SqliteStore(
     KeywordRows,
     MatchingRows,
     SpellingRows,
+    MappingRows,
     IntegrityRows,
 ):
     def __init__(self, path: Path, *, model_fingerprint: str) -> None:

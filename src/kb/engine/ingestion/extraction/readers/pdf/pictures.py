@@ -69,9 +69,7 @@ def _dots_of(pictures: Sequence[Area], enough: int) -> float:
 def _draw(page: pdfium.PdfPage, area: Area, pictures: Sequence[Area], dots: float) -> Image.Image:
     """The area as it is seen. Its size is bounded whatever the page's is, and `pictures`, which lie on it, are judged
     before any is decoded."""
-    for picture in pictures:
-        for image in picture.pieces:
-            _check_size(image)
+    check_sizes(pictures)
     crop = _measure_crop(page, area)
     width = page.get_width() - crop[0] - crop[2]
     height = page.get_height() - crop[1] - crop[3]
@@ -94,6 +92,13 @@ def _locate(page: pdfium.PdfPage, x: float, y: float) -> tuple[int, int]:
     across, down = ctypes.c_int(), ctypes.c_int()
     raw.FPDF_PageToDevice(page, 0, 0, _STEPS, _STEPS, 0, x, y, across, down)
     return across.value, down.value
+
+
+def check_sizes(pictures: Sequence[Area]) -> None:
+    """Raises `Unreadable` if it would cost too much to decode one of them."""
+    for picture in pictures:
+        for image in picture.pieces:
+            _check_size(image)
 
 
 def _check_size(image: Any) -> None:

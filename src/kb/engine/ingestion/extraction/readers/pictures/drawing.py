@@ -39,19 +39,26 @@ def open_pictures(path: Path) -> Callable[[str], Image.Image]:
 
 
 def _load(path: Path, _name: str) -> Image.Image:
-    """There is one picture, whatever the name."""
+    """There is one picture, whatever the name. Words that are no shapes were read, and need not be seen."""
+    return decode(BytesIO(draw(path, _large, skip_system_fonts=True)), ("PNG",))
+
+
+def draw(path: Path, choose_size: Callable[[float, float], tuple[int, int]], *, skip_system_fonts: bool) -> bytes:
+    """A PNG. `choose_size` is told how wide and how high the drawing is, and tells how many pixels it is to have.
+
+    Without the fonts of the system words are not drawn.
+    """
     root = parse_xml(path.read_bytes())
     etree.strip_tags(root, etree.Entity)
     _drop_foreign_pictures(root)
     _drop_filters(root)
-    _fit(root)
+    _fit(root, choose_size)
     try:
-        drawn = resvg_py.svg_to_bytes(
-            svg_string=etree.tostring(root, encoding="unicode"), background="white", skip_system_fonts=True
+        return resvg_py.svg_to_bytes(
+            svg_string=etree.tostring(root, encoding="unicode"), background="white", skip_system_fonts=skip_system_fonts
         )
     except ValueError as error:
         raise corrupt("It cannot be drawn.") from error
-    return decode(BytesIO(drawn), ("PNG",))
 
 
 def _drop_foreign_pictures(root: etree._Element) -> None:
@@ -88,13 +95,18 @@ def _is_sane_bitmap(link: str) -> bool:
     return True
 
 
-def _fit(root: etree._Element) -> None:
+def _large(width: float, height: float) -> tuple[int, int]:
+    scale = _LONG_SIDE / max(width, height)
+    return max(1, math.ceil(width * scale)), max(1, math.ceil(height * scale))
+
+
+def _fit(root: etree._Element, choose_size: Callable[[float, float], tuple[int, int]]) -> None:
     """Give it a size that can be drawn, and leave its proportions as they are."""
     left, top, width, height = _shown(root)
-    scale = _LONG_SIDE / max(width, height)
+    across, down = choose_size(width, height)
     root.set("viewBox", f"{left} {top} {width} {height}")
-    root.set("width", str(max(1, math.ceil(width * scale))))
-    root.set("height", str(max(1, math.ceil(height * scale))))
+    root.set("width", str(across))
+    root.set("height", str(down))
 
 
 def _shown(root: etree._Element) -> tuple[float, float, float, float]:

@@ -1,0 +1,1 @@
+"""A map of the base: documents laid out in the plane by what they say."""

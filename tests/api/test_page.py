@@ -1,0 +1,86 @@
+"""SPEC W1, W2, E1: the page's files come from the engine alone, to anybody, and under a policy that trusts no text."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from starlette.testclient import TestClient
+from tests.api.calls import OPEN, assert_problem
+
+from kb.engine.api.guard import Access
+from kb.engine.api.page import FOLDER
+
+FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file())
+SCRIPTS = [name for name in FILES if name.endswith(".js")]
+# Ways from a string to markup or to code, and addresses of others.
+FORBIDDEN = re.compile(
+    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|setAttribute\(.style"
+    r"|localStorage\.setItem\(.kb\.key"
+)
+OTHERS = r"(?:https?:)?//(?!127\.0\.0\.1|localhost|www\.w3\.org/2000/svg)[a-z0-9-]+\.[a-z]{2,}"
+
+
+@pytest.fixture
+def locked(open_api: Callable[[Access], TestClient]) -> TestClient:
+    return open_api(replace(OPEN, writing_keys=("sesame",)))
+
+
+def test_w2_the_page_needs_no_key_and_lets_nothing_in_but_its_own_scripts(locked: TestClient) -> None:
+    answer = locked.get("/")
+
+    policy = dict(part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; "))
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert policy["require-trusted-types-for"] == "'script'"
+    assert policy["trusted-types"] == "'none'"
+    assert policy["frame-ancestors"] == "'none'"
+    assert not re.search(r"<script(?![^>]*\ssrc=)|\son[a-z]+=|\sstyle=|javascript:", answer.text)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_w1_every_file_of_the_page_is_served_under_the_same_policy(locked: TestClient, name: str) -> None:
+    answer = locked.get(f"/web/{name}")
+
+    assert answer.status_code == 200
+    assert answer.content == (FOLDER / name).read_bytes()
+    assert "trusted-types 'none'" in answer.headers["content-security-policy"]
+    assert answer.headers["cache-control"] == "no-cache"
+    unchanged = locked.get(f"/web/{name}", headers={"If-None-Match": answer.headers["etag"]})
+    assert (unchanged.status_code, unchanged.content) == (304, b"")
+
+
+def test_w1_the_page_names_files_that_exist(locked: TestClient) -> None:
+    named = re.findall(r'(?:src|href)="(/web/[^"]+)"', locked.get("/").text)
+
+    assert len(named) > 5
+    assert [name for name in named if locked.get(name).status_code != 200] == []
+
+
+def test_w1_every_module_is_used_and_every_import_leads_somewhere() -> None:
+    used = {"app.js"}
+    for name in SCRIPTS:
+        for target in re.findall(r'(?:from|import\() ?"(\.[^"]+)"', (FOLDER / name).read_text()):
+            path = ((FOLDER / name).parent / target).resolve()
+            assert path.is_file(), f"{name} imports {target}"
+            used.add(path.relative_to(FOLDER.resolve()).as_posix())
+
+    assert set(SCRIPTS) - used == set()
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_w2_no_script_makes_markup_of_strings_or_names_another_host(name: str) -> None:
+    text = (FOLDER / name).read_text()
+
+    assert FORBIDDEN.findall(text) == []
+    assert re.findall(OTHERS, text) == []
+
+
+@pytest.mark.parametrize("path", ["/web", "/web/", "/web/nothing.js", "/web/%2e%2e/api/app.py", "/index.html"])
+def test_e2_what_is_no_file_of_the_page_is_not_found(locked: TestClient, path: str) -> None:
+    assert_problem(locked.get(path), 404, "not_found")
+
+
+def test_e1_the_page_is_refused_to_other_names_of_the_engine(locked: TestClient) -> None:
+    assert_problem(locked.get("/", headers={"Host": "evil.example"}), 403, "forbidden")
