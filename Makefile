@@ -1,4 +1,4 @@
-# Everything a contributor runs, and all that CI runs. Needs Python 3.11 or newer and make; the tests need npm as well.
+# Everything a contributor runs, and all that CI runs. Needs Python 3.11 or newer and make; the tests need npm and Chromium as well.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -11,7 +11,7 @@ CERTIFICATES := $(wildcard /etc/ssl/certs/ca-certificates.crt)
 # as `make clean test`, go one after the other.
 MAKEFLAGS += $(if $(word 2,$(MAKECMDGOALS)),,--jobs=2)
 
-.PHONY: help setup run check test test-all faults load soak mutants audit strace conformance evaluate bench docs screens lock clean
+.PHONY: help setup run check test test-all faults load soak mutants audit strace chromium conformance evaluate bench docs screens pictures lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,7 +40,7 @@ imports: $(STAMP)
 	$(BIN)/lint-imports
 
 # A file of tests stays with one of the two that run them: what its tests share is made once.
-test: check $(NODE_STAMP) strace ## Check, then every test, with a selection of the faults
+test: check $(NODE_STAMP) strace chromium ## Check, then every test, with a selection of the faults
 	$(BIN)/pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder \
 		tests --ignore=tests/unit --ignore=tests/house_rules
 
@@ -94,6 +94,9 @@ docs: $(STAMP) ## Write the reference pages anew from the code
 screens: $(STAMP) ## Draw the docs' pictures of the terminal anew, from the running program
 	$(BIN)/python -m docs.screens
 
+pictures: $(STAMP) chromium ## Take the docs' pictures of the web page anew, from the running page
+	$(BIN)/python -m docs.pictures
+
 # Pins stay as they are unless pyproject.toml rules them out; ARGS=--upgrade moves them.
 lock: $(STAMP) ## Pin what pyproject.toml asks for (ARGS=--upgrade: at its newest)
 	$(BIN)/python -c "$$LIST_REQUIREMENTS" | CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile \
@@ -141,12 +144,19 @@ strace:
 		echo "strace is not installed, so the tests that need it are left out. Install it." >&2; \
 		test -z "$$CI"; }
 
-# Programs that the tests set on the MCP server: the conformance suite, other clients, and a Node.js new enough for
-# them. The npm at hand may be older: it only warns, and would do so at length.
-$(NODE_STAMP): tests/mcp_server/node/package.json
+# Debian's name for it. Playwright would fetch a browser of its own, from a host that not everybody reaches.
+chromium:
+	@command -v chromium >/dev/null || $(call apt_install,chromium) || { \
+		echo "chromium is not installed, so the tests that need it are left out. Install it." >&2; \
+		test -z "$$CI"; }
+
+# What the tests take from npm: programs that they set on the MCP server (the conformance suite, other clients, and a
+# Node.js new enough for them), and axe-core, which they run inside the page. The npm at hand may be older: it only
+# warns, and would do so at length.
+$(NODE_STAMP): tests/package.json
 	@command -v npm >/dev/null || $(call apt_install,npm) || { \
 		echo "The tests need npm, which comes with Node.js. Install it." >&2; exit 1; }
-	@echo "Installing MCP clients into .node (about half a minute the first time) ..."
+	@echo "Installing MCP clients and axe-core into .node (about half a minute the first time) ..."
 	@mkdir -p .node
 	@cp $< .node/package.json
 	@NODE_EXTRA_CA_CERTS="$${NODE_EXTRA_CA_CERTS:-$(CERTIFICATES)}" \

@@ -61,13 +61,21 @@ def make_vectors(count: int, dimension: int, seed: int) -> Vectors:
     return vectors.astype(np.float32)
 
 
-def fill_base(data_dir: Path, chunk_count: int, *, model_fingerprint: str, dimension: int, seed: int = 1) -> None:
+def fill_base(
+    data_dir: Path,
+    chunk_count: int,
+    *,
+    model_fingerprint: str,
+    dimension: int,
+    seed: int = 1,
+    chunks_per_document: int = CHUNKS_PER_DOCUMENT,
+) -> None:
     words = read_english()
     texts = make_chunks(chunk_count, words, random.Random(seed))  # noqa: S311 - no secret
     vectors = iter(make_vectors(chunk_count, dimension, seed))
     store = open_store(data_dir, model_fingerprint=model_fingerprint)
     number = 0
-    while chunks := list(islice(texts, CHUNKS_PER_DOCUMENT)):
+    while chunks := list(islice(texts, chunks_per_document)):
         number += 1
         indexed = [IndexedChunk(Passage(text), next(vectors)) for text in chunks]
         _add(store, number, IndexedText(indexed, model_fingerprint))

@@ -1,6 +1,7 @@
 """Writes the reference pages from the code: `python -m docs.generate`, or `--check` to only compare.
 
-A page is a function without arguments that renders it; `PAGES` gives each its file in docs/reference.
+A page is a function without arguments that renders it; `PAGES` gives each its file. One is for the web page, which
+shows what `kb connect` prints: the engine has nothing of the command line, so the page is given its words as a file.
 """
 
 import sys
@@ -10,9 +11,10 @@ from pathlib import Path
 from docs.cli_reference import render_command_line
 from docs.http_reference import render_http_api
 from docs.mcp_reference import render_mcp_tools
+from docs.page_clients import render_clients
 from kb.settings import OptionDescription, describe_options
 
-REFERENCE = Path(__file__).parent / "reference"
+ROOT = Path(__file__).parents[1]
 
 _SETTINGS_HEAD = """\
 # Settings
@@ -43,10 +45,11 @@ def _render_row(option: OptionDescription) -> str:
 
 
 PAGES: Mapping[str, Callable[[], str]] = {
-    "settings.md": render_settings,
-    "http-api.md": render_http_api,
-    "command-line.md": render_command_line,
-    "mcp-tools.md": render_mcp_tools,
+    "docs/reference/settings.md": render_settings,
+    "docs/reference/http-api.md": render_http_api,
+    "docs/reference/command-line.md": render_command_line,
+    "docs/reference/mcp-tools.md": render_mcp_tools,
+    "src/kb/engine/web/clients.json": render_clients,
 }
 
 
@@ -56,14 +59,13 @@ def find_stale_pages() -> list[str]:
 
 
 def _read_page(name: str) -> str | None:
-    path = REFERENCE / name
+    path = ROOT / name
     return path.read_text(encoding="utf-8") if path.exists() else None
 
 
 def write_pages() -> None:
-    REFERENCE.mkdir(exist_ok=True)
     for name, render in PAGES.items():
-        (REFERENCE / name).write_text(render(), encoding="utf-8", newline="\n")
+        (ROOT / name).write_text(render(), encoding="utf-8", newline="\n")
 
 
 def main(arguments: list[str]) -> int:

@@ -186,6 +186,25 @@ def test_lists_jobs_tags_and_health_are_answered(running_engine: EngineProgram) 
     assert (live["status"], ready["status"]) == ("live", "ready")
 
 
+def test_w1_a_new_document_is_soon_on_the_map_and_whoever_listens_is_told(running_engine: EngineProgram) -> None:
+    """E8: the worker makes the map when there is nothing else to do."""
+
+    async def work(client: EngineClient) -> tuple[Json, Json]:
+        note = await add_note(client, "A mapped albatross")
+        async with asyncio.timeout(60):
+            async for event in client.events(last_event_id=0):
+                found = await client.get_map(limit=50_000) if event["event"] == "map_changed" else {"documents": []}
+                if note["id"] in [one["id"] for one in found["documents"]]:
+                    return note, found
+        raise AssertionError("The events ended.")
+
+    note, found = call(running_engine, work)
+
+    assert found["total"] >= found["placed"] >= len(found["documents"]) > 0
+    (placed,) = [one for one in found["documents"] if one["id"] == note["id"]]
+    assert max(abs(placed["x"]), abs(placed["y"])) <= 1
+
+
 def test_a_finished_job_can_neither_be_cancelled_nor_retried(running_engine: EngineProgram) -> None:
     async def work(client: EngineClient) -> list[str]:
         job = await client.submit_note("Finished")

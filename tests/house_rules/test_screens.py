@@ -2,6 +2,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from docs.pictures import PICTURES, PICTURES_OF
 from docs.screens import SCREENS, SCREENS_OF
 
 ROOT = Path(__file__).parents[2]
@@ -25,3 +26,10 @@ def test_every_screen_is_drawn_by_the_program_and_shown_on_a_page() -> None:
 
     assert drawn == set(SCREENS.iterdir()), "Run `make screens`, and delete those that it no longer draws."
     assert drawn <= {picture for _, picture in pictures()}, "Show each on a page, or draw it no more."
+
+
+def test_every_picture_of_the_web_page_is_taken_from_it_and_shown_on_a_page() -> None:
+    taken = {PICTURES / f"{name}.png" for name in PICTURES_OF}
+
+    assert taken == set(PICTURES.iterdir()), "Run `make pictures`, and delete those that it no longer takes."
+    assert taken <= {picture for _, picture in pictures()}, "Show each on a page, or take it no more."

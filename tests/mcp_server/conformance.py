@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.engine_program import SOURCES
-from tests.mcp_server.node_tools import CONFORMANCE, node_command
+from tests.node_tools import CONFORMANCE, node_command
 
 REVISIONS = ("2025-06-18", "2025-11-25", "2026-07-28")
 BASELINE = Path(__file__).with_name("conformance_baseline.yml")

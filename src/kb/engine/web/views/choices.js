@@ -1,0 +1,24 @@
+// What both lists of the page, hits and documents, can be narrowed by.
+
+import { el, fill } from "../kit/dom.js";
+import { icon } from "../kit/icons.js";
+import { typeName } from "../kit/wording.js";
+
+const SHOWN_TAGS = 200;
+
+export const option = (value, label) => el("option", { value }, label);
+
+/** `byType` is what the engine's status tells: {pdf: 3}. */
+export function offerTypes(select, byType) {
+  const types = Object.entries(byType).sort((one, other) => other[1] - one[1]);
+  fill(select, option("", "All types"), types.map(([type, number]) => option(type, `${typeName(type)} (${number})`)));
+}
+
+export function offerTags(select, tags) {
+  const byCount = [...tags].sort((one, other) => other.count - one.count).slice(0, SHOWN_TAGS);
+  fill(select, option("", "Tags"), byCount.map(({ name, count }) => option(name, `${name} (${count})`)));
+}
+
+export function removableTag(tag, remove) {
+  return el("button", { class: "chip on", type: "button", aria: { label: `Without the tag ${tag}` }, on: { click: remove } }, tag, icon("close"));
+}
