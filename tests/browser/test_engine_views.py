@@ -77,11 +77,10 @@ def test_a_failed_job_tells_why_and_can_be_tried_again_by_keyboard(page: Page, e
 
 def test_a_job_is_cancelled_while_its_progress_is_watched(page: Page, engine: EngineProgram) -> None:
     """W1, I4, E7"""
-    scan = SAMPLES / "pdf" / "scan-img2pdf.pdf"
     page.goto("/#/jobs")
 
-    drop_files(page, files_of([scan]))
-    job = job_of(page, scan.name).first
+    drop_files(page, {"logbook.txt": b"Fair wind all night, and nothing to be seen. " * 50_000})
+    job = job_of(page, "logbook.txt").first
     expect(job.get_by_role("progressbar")).to_be_visible(timeout=READ_WITHIN_MS)
     job.get_by_role("button", name="Cancel").click()
 

@@ -23,7 +23,7 @@ def mapped(shared_engine: EngineProgram) -> list[int]:
 
 def open_map(page: Page, place: str = "/#/map") -> None:
     page.goto(place)
-    expect(page.locator(".map-list").get_by_role("link").first).to_be_visible(timeout=MAPPED_WITHIN_MS)
+    expect(page.get_by_label("Legend").get_by_role("listitem").first).to_be_visible(timeout=MAPPED_WITHIN_MS)
 
 
 def test_documents_are_on_the_map_and_in_the_list_beside_it(page: Page, mapped: list[int]) -> None:

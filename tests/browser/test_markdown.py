@@ -4,21 +4,22 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 from tests.browser.filling import add_note
+from tests.browser.modules import with_modules
 from tests.engine_program import EngineProgram
 
-DRAW = """async (text) => {
-  const { renderMarkdown } = await import("/web/kit/markdown.js");
+DRAW = with_modules("""async (text) => {
+  const { renderMarkdown } = await load("kit/markdown.js");
   const holder = document.createElement("div");
   holder.append(...renderMarkdown(text));
   return holder.innerHTML;
-}"""
+}""")
 
-TIMED = """async (text) => {
-  const { renderMarkdown } = await import("/web/kit/markdown.js");
+TIMED = with_modules("""async (text) => {
+  const { renderMarkdown } = await load("kit/markdown.js");
   const start = performance.now();
   renderMarkdown(text);
   return performance.now() - start;
-}"""
+}""")
 
 OUTWARD = 'target="_blank" rel="noopener noreferrer nofollow"'
 

@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.accessibility import check_accessibility
 from tests.browser.filling import add_note, get_document, rewrite_note
 from tests.browser.looks import DARK, LIGHT, PHONE
+from tests.browser.modules import with_modules
 from tests.browser.watching import Watch
 from tests.engine_program import EngineProgram
 
@@ -14,19 +15,19 @@ FIRST = "# Tides\n\nHigh water at six.\n\nLow water at noon."
 SECOND = FIRST.replace("six", "seven")
 THIRD = SECOND + "\n\nSpring tide on Friday."
 
-COMPARE = """async ([before, after]) => {
-  const { diffTexts } = await import("/web/kit/diff.js");
+COMPARE = with_modules("""async ([before, after]) => {
+  const { diffTexts } = await load("kit/diff.js");
   const signs = { same: " ", removed: "-", added: "+" };
   const text = (parts) => parts.map((part) => (part.isChanged ? `[${part.text}]` : part.text)).join("");
   return diffTexts(before, after).map(({ kind, parts }) => signs[kind] + text(parts));
-}"""
-COMPARE_LARGE = """async (texts) => {
-  const { diffTexts } = await import("/web/kit/diff.js");
+}""")
+COMPARE_LARGE = with_modules("""async (texts) => {
+  const { diffTexts } = await load("kit/diff.js");
   const start = performance.now();
   const grow = (text) => text.repeat(1e6 / text.length);
   for (const [before, after] of texts) diffTexts(grow(before), grow(after));
   return performance.now() - start;
-}"""
+}""")
 MOST_MS = 20_000
 
 

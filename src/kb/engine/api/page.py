@@ -3,15 +3,19 @@
 They hold nothing of the base, so they need no key; whatever they show, they ask for under /api/. The policy lets them
 run their own scripts and styles, speak to their own engine, and nothing else. Strings never become markup: with trusted
 types and no policy to make them, the browser refuses every such call.
+
+The page is a hundred modules. Each engine reads them once, and their address has a digest of all of them, so that a
+browser keeps them for good and never runs those of two versions together. Only `/` is asked for each time.
 """
 
+import hashlib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from fastapi import FastAPI
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
-from starlette.staticfiles import StaticFiles
+from starlette.responses import Response
 
 FOLDER = Path(__file__).parents[1] / "web"
 
@@ -33,22 +37,57 @@ PAGE_HEADERS = {
     ),
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    # Asked for each time, and then usually not sent: the page never runs scripts of two versions.
-    "Cache-Control": "no-cache",
 }
-
-
-class PageFiles(StaticFiles):
-    def file_response(self, *arguments: Any, **options: Any) -> Response:  # Any: as the framework calls it
-        response = super().file_response(*arguments, **options)
-        response.headers.update(PAGE_HEADERS)
-        return response
-
-
-async def show_page(request: Request) -> Response:
-    return FileResponse(FOLDER / "index.html", headers=PAGE_HEADERS)
+# Not as the machine has it: some call a script plain text, and a browser then does not run it.
+MEDIA_TYPES = {
+    ".css": "text/css",
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".md": "text/markdown",
+    ".pdf": "application/pdf",
+    ".svg": "image/svg+xml",
+}
+ASKED_FOR_EACH_TIME = {**PAGE_HEADERS, "Cache-Control": "no-cache"}
+KEPT_FOR_GOOD = {**PAGE_HEADERS, "Cache-Control": "public, max-age=31536000, immutable"}
 
 
 def add_page(app: FastAPI) -> None:
+    files = {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in _list_files()}
+    place = f"/web/{_digest(files)}"
+    page = Response(_name_modules(files, place), media_type="text/html", headers=ASKED_FOR_EACH_TIME)
+    served = {
+        name: Response(content, media_type=MEDIA_TYPES[Path(name).suffix], headers=KEPT_FOR_GOOD)
+        for name, content in files.items()
+    }
+
+    async def show_page(request: Request) -> Response:
+        return page
+
+    async def show_file(request: Request) -> Response:
+        file = served.get(request.path_params["name"])
+        if file is None:
+            raise HTTPException(404)
+        return file
+
     app.add_route("/", show_page, methods=["GET"], include_in_schema=False)
-    app.mount("/web", PageFiles(directory=FOLDER))
+    app.add_route(f"{place}/{{name:path}}", show_file, methods=["GET"], include_in_schema=False)
+
+
+def _list_files() -> list[Path]:
+    return sorted(path for path in FOLDER.rglob("*") if path.is_file())
+
+
+def _digest(files: Mapping[str, bytes]) -> str:
+    digest = hashlib.sha256()
+    for name, content in files.items():
+        digest.update(f"{name} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()[:16]
+
+
+def _name_modules(files: Mapping[str, bytes], place: str) -> str:
+    """The page, with all its modules named: a browser that finds them in one another asks for them one after the other."""
+    modules = [f'  <link rel="modulepreload" href="/web/{name}">' for name in files if name.endswith(".js")]
+    page = files["index.html"].decode().replace("</head>", "\n".join([*modules, "</head>"]))
+    return page.replace('"/web/', f'"{place}/')

@@ -1,7 +1,7 @@
 // The page put together: the frame around the views, and which view a place shows.
 
 import { fillFrame, markCurrentView, showConnection } from "./frame.js";
-import { setKeyPrompt, Unreachable } from "./kit/calling.js";
+import { setKeyPrompt } from "./kit/calling.js";
 import { byId, el } from "./kit/dom.js";
 import { changes, followEvents } from "./kit/events.js";
 import { onPlace, startRouter } from "./kit/router.js";
@@ -42,7 +42,7 @@ async function showPlace(place) {
 /** In the place of a view that could not be loaded. Without an `update` it is tried again with the next step. */
 const NOT_LOADED = {
   title: "Not loaded",
-  show: (root) => root.append(el("p", { class: "empty", role: "alert" }, new Unreachable().message)),
+  show: (root) => root.append(el("p", { class: "empty", role: "alert" }, "This view could not be loaded. Reload the page when the engine is there.")),
 };
 
 applyTheme();

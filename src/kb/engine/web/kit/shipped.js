@@ -2,9 +2,17 @@
 
 import { Unreachable } from "./calling.js";
 
+/** The engine was upgraded since the page was opened, and no longer has the files of that page. */
+export class OtherVersion extends Error {
+  constructor() {
+    super("The engine has another version of this page. Reload it.");
+  }
+}
+
 async function read(path) {
-  const response = await fetch(`/web/${path}`).catch(() => null);
-  if (!response?.ok) throw new Unreachable();
+  const response = await fetch(new URL(`../${path}`, import.meta.url)).catch(() => null);
+  if (!response) throw new Unreachable();
+  if (!response.ok) throw new OtherVersion();
   return response;
 }
 

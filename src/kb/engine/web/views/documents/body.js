@@ -49,6 +49,7 @@ export class DocumentBody {
     const at = `${chunkId} ${page}`;
     if (at === this.#at) return;
     const isFirst = this.#at === null;
+    const focused = document.activeElement;
     this.#at = at;
     const node = await this.#find({ chunkId, page });
     // Another place may be wanted by now.
@@ -57,8 +58,8 @@ export class DocumentBody {
     if (node && chunkId) node.classList.add("wanted");
     // Whoever comes to the beginning sees the title above it.
     if (node && !(isFirst && node.dataset.ordinal === "0")) bringIntoView(node, page && !chunkId);
-    // A page that was turned to stands beside its text, and the reader stays at the button.
-    if (node && isFirst) node.focus({ preventScroll: true });
+    // A page that was turned to stands beside its text, and the reader stays at the button; as does who has pressed one meanwhile.
+    if (node && isFirst && document.activeElement === focused) node.focus({ preventScroll: true });
   }
 
   /** Stand in for the body of an earlier version, at the same place. */
