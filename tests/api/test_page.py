@@ -22,6 +22,16 @@ FORBIDDEN = re.compile(
 OTHERS = r"(?:https?:)?//(?!127\.0\.0\.1|localhost|www\.w3\.org/2000/svg)[a-z0-9-]+\.[a-z]{2,}"
 
 
+IMPORT = r'(?<=from )"(\.[^"]+)"'
+LATER_IMPORT = r'(?<=import\()"(\.[^"]+)"'
+
+
+def imports_of(name: str, pattern: str) -> set[str]:
+    """What a module imports, named as modules are."""
+    paths = ["".join(found) for found in re.findall(pattern, (FOLDER / name).read_text())]
+    return {((FOLDER / name).parent / path).resolve().relative_to(FOLDER.resolve()).as_posix() for path in paths}
+
+
 @pytest.fixture
 def locked(open_api: Callable[[Access], TestClient]) -> TestClient:
     return open_api(replace(OPEN, writing_keys=("sesame",)))
@@ -57,12 +67,18 @@ def test_w1_every_file_is_served_under_the_same_policy_and_kept_for_good(locked:
         assert "immutable" in answer.headers["cache-control"], name
 
 
-def test_w1_the_page_itself_is_asked_for_each_time_and_names_all_modules_where_they_are(locked: TestClient) -> None:
+def test_w1_the_page_itself_is_asked_for_each_time_and_names_files_that_exist(locked: TestClient) -> None:
     named = named_in_the_page(locked)
 
     assert locked.get("/").headers["cache-control"] == "no-cache"
-    assert {path.split("/", 3)[3] for path in named} >= set(SCRIPTS)
     assert [path for path in named if locked.get(path).status_code != 200] == []
+
+
+def test_w1_the_page_names_all_modules_that_it_needs_to_be_seen_and_no_more(locked: TestClient) -> None:
+    named = {path.split("/", 3)[3] for path in named_in_the_page(locked) if path.endswith(".js")}
+
+    imported = {target for name in named for target in imports_of(name, IMPORT)}
+    assert named == imported | {"app.js", "views/search/search.js"}
 
 
 def test_e2_the_files_of_the_page_can_only_be_read(locked: TestClient) -> None:
@@ -75,10 +91,9 @@ def test_e2_the_files_of_the_page_can_only_be_read(locked: TestClient) -> None:
 def test_w1_every_module_is_used_and_every_import_leads_somewhere() -> None:
     used = {"app.js"}
     for name in SCRIPTS:
-        for target in re.findall(r'(?:from|import\() ?"(\.[^"]+)"', (FOLDER / name).read_text()):
-            path = ((FOLDER / name).parent / target).resolve()
-            assert path.is_file(), f"{name} imports {target}"
-            used.add(path.relative_to(FOLDER.resolve()).as_posix())
+        imported = imports_of(name, rf"{IMPORT}|{LATER_IMPORT}")
+        assert imported <= set(SCRIPTS), name
+        used |= imported
 
     assert set(SCRIPTS) - used == set()
 
@@ -91,7 +106,9 @@ def test_w2_no_script_makes_markup_of_strings_or_names_another_host(name: str) -
     assert re.findall(OTHERS, text) == []
 
 
-@pytest.mark.parametrize("path", ["/web", "/web/", "/web/app.js", "/web/0123456789abcdef/app.js", "/web/%2e%2e/api/app.py", "/index.html"])
+@pytest.mark.parametrize(
+    "path", ["/web", "/web/", "/web/app.js", "/web/0123456789abcdef/app.js", "/web/%2e%2e/api/app.py", "/index.html"]
+)
 def test_e2_what_is_no_file_of_the_page_is_not_found(locked: TestClient, path: str) -> None:
     assert_problem(locked.get(path), 404, "not_found")
 

@@ -9,8 +9,10 @@ browser keeps them for good and never runs those of two versions together. Only 
 """
 
 import hashlib
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from posixpath import dirname, join, normpath
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -18,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 FOLDER = Path(__file__).parents[1] / "web"
+FIRST_NEEDED = ("app.js", "views/search/search.js")
 
 PAGE_HEADERS = {
     "Content-Security-Policy": "; ".join(
@@ -87,7 +90,19 @@ def _digest(files: Mapping[str, bytes]) -> str:
 
 
 def _name_modules(files: Mapping[str, bytes], place: str) -> str:
-    """The page, with all its modules named: a browser that finds them in one another asks for them one after the other."""
-    modules = [f'  <link rel="modulepreload" href="/web/{name}">' for name in files if name.endswith(".js")]
+    """The page, with the modules named that it needs to be seen: to find them in one another takes round after round."""
+    modules = [f'  <link rel="modulepreload" href="/web/{name}">' for name in sorted(_reach(files, FIRST_NEEDED))]
     page = files["index.html"].decode().replace("</head>", "\n".join([*modules, "</head>"]))
     return page.replace('"/web/', f'"{place}/')
+
+
+def _reach(files: Mapping[str, bytes], names: Iterable[str]) -> set[str]:
+    """These modules and all that they import, those of views that are loaded on demand left out."""
+    reached, ahead = set[str](), list(names)
+    while ahead:
+        name = ahead.pop()
+        if name not in reached:
+            reached.add(name)
+            imported = re.findall(r'^(?:import|export) .*from "(\.[^"]+)"', files[name].decode(), re.MULTILINE)
+            ahead += [normpath(join(dirname(name), path)) for path in imported]
+    return reached

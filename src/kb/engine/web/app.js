@@ -57,4 +57,5 @@ startRouter();
 changes.addEventListener("lost", () => showConnection(false));
 changes.addEventListener("back", () => showConnection(true));
 followEvents();
-(window.requestIdleCallback ?? setTimeout)(loadAllViews);
+// Once the first is there, and has shown what it fetches.
+setTimeout(loadAllViews, 2000);
