@@ -204,6 +204,29 @@ def test_citation_command_and_json_can_be_copied(page: Page, handbook: int) -> N
     assert json.loads(copied[2])["id"] == handbook
 
 
+def test_who_presses_a_button_while_the_text_is_fetched_stays_there(page: Page, handbook: int) -> None:
+    held: list[Route] = []
+    is_held = True
+
+    def hold(route: Route) -> None:
+        if is_held:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route(re.compile("chunk_limit="), hold)
+    page.goto(f"/#/documents/{handbook}?page=2")
+
+    page.get_by_text("Copy", exact=True).click()
+    expect(page.get_by_role("button", name="Citation")).to_be_visible()
+    is_held = False
+    for route in held:
+        route.continue_()
+
+    expect(page.get_by_role("button", name="Show page 2")).to_be_in_viewport()
+    expect(page.get_by_role("button", name="Citation")).to_be_visible()
+
+
 def test_a_deleted_document_can_be_brought_back(page: Page, engine: EngineProgram) -> None:
     """W1, E14."""
     document_id = add_note(engine, "Words.", "Precious")

@@ -45,6 +45,12 @@ export function seconds(number) {
   return count(Math.round(number / 60), "minute");
 }
 
+/** Where in its document a passage stands: "Water › Pump". Documents often begin with their title as a heading, which is not said again. */
+export function headingWithin({ title, heading }) {
+  const parts = heading ? heading.split(" > ") : [];
+  return parts.slice(parts[0] === title ? 1 : 0).join(" › ");
+}
+
 const TYPES = {
   note: "Note", pdf: "PDF", docx: "Word", pptx: "Slides", xlsx: "Spreadsheet", html: "Web page", image: "Picture", svg: "Drawing",
   md: "Markdown", txt: "Text", csv: "Table", json: "JSON", code: "Code", eml: "Mail", epub: "Book", odt: "OpenDocument", rtf: "Rich text",

@@ -3,8 +3,9 @@
 import { copyText } from "../../actions/copying.js";
 import { el, fill } from "../../kit/dom.js";
 import { icon } from "../../kit/icons.js";
-import { markWords, markedWords } from "../../kit/marks.js";
-import { ago, typeName } from "../../kit/wording.js";
+import { isMarkdown, renderMarkdown } from "../../kit/markdown.js";
+import { markedWords, markWithin, markWords } from "../../kit/marks.js";
+import { ago, headingWithin, typeName } from "../../kit/wording.js";
 import { hasPages, PagePicture } from "../page_picture.js";
 import { hitPlace } from "./results.js";
 
@@ -33,13 +34,12 @@ export class Preview {
   }
 
   #head(hit, q) {
-    const facts = [typeName(hit.doc_type), hit.page_num && `page ${hit.page_num}`, ago(hit.updated_at ?? hit.created_at)].filter(Boolean);
+    const facts = [typeName(hit.doc_type), headingWithin(hit), hit.page_num && `page ${hit.page_num}`, ago(hit.updated_at ?? hit.created_at)].filter(Boolean);
     return el(
       "header",
       {},
       el("h2", {}, el("a", { href: hitPlace(hit, q) }, hit.title)),
       el("p", { class: "soft small" }, facts.join(" · ")),
-      hit.heading && el("p", { class: "soft small" }, hit.heading),
       el("div", { class: "chips" }, hit.tags.map((tag) => el("span", { class: "chip" }, tag))),
       el(
         "div",
@@ -62,7 +62,11 @@ export class Preview {
   }
 
   #passage(hit) {
-    return el("div", { class: hasPages(hit) ? "passage brief" : "passage" }, markWords(hit.text, markedWords(hit.snippet)));
+    const words = markedWords(hit.snippet);
+    if (!isMarkdown(hit.doc_type)) return el("div", { class: hasPages(hit) ? "passage brief" : "passage" }, markWords(hit.text, words));
+    const passage = el("div", { class: "markdown" }, renderMarkdown(hit.text));
+    markWithin(passage, words);
+    return passage;
   }
 }
 

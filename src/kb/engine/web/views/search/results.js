@@ -2,9 +2,10 @@
 
 import { el, fill, keepFocus } from "../../kit/dom.js";
 import { icon } from "../../kit/icons.js";
+import { isMarkdown } from "../../kit/markdown.js";
 import { markedSnippet } from "../../kit/marks.js";
 import { placeOf } from "../../kit/router.js";
-import { ago, typeName } from "../../kit/wording.js";
+import { ago, headingWithin, typeName } from "../../kit/wording.js";
 
 export class Results {
   element = el("ol", { class: "results", aria: { label: "Results" } });
@@ -57,7 +58,7 @@ export class Results {
 
   #draw(hit) {
     const head = el("span", { class: "hit-head" }, el("span", { class: "type" }, typeName(hit.doc_type)), el("span", { class: "hit-title" }, hit.title));
-    const place = [hit.heading, hit.page_num && `page ${hit.page_num}`].filter(Boolean).join(" · ");
+    const place = [headingWithin(hit), hit.page_num && `page ${hit.page_num}`].filter(Boolean).join(" · ");
     const foot = el(
       "span",
       { class: "hit-foot" },
@@ -66,13 +67,18 @@ export class Results {
       hit.tags.slice(0, 4).map((tag) => el("span", { class: "chip" }, tag)),
       el("span", { class: "found-by", title: `Relevance ${Math.round(hit.relevance * 100)} of 100` }, meter(hit.relevance), foundBy(hit.scores)),
     );
-    const body = [head, el("span", { class: "snippet" }, markedSnippet(hit.snippet)), foot];
+    const body = [head, el("span", { class: "snippet" }, markedSnippet(withoutHeadingSigns(hit))), foot];
     return el("li", {}, el("a", { class: "hit", href: hitPlace(hit, this.#q), data: { chunk: hit.chunk_id } }, body));
   }
 }
 
 /** Where a hit is opened: its document, at its page and passage. */
 export const hitPlace = (hit, q) => placeOf(`/documents/${hit.document_id}`, { chunk: hit.chunk_id, page: hit.page_num, q });
+
+/** In one line with what follows them, the signs of headings would only be in the way. */
+function withoutHeadingSigns({ doc_type: type, snippet }) {
+  return isMarkdown(type) ? snippet.replace(/(?<=^|\s)#{1,6}\s+(?=\S)/g, "") : snippet;
+}
 
 function foundBy({ fts, vector }) {
   if (fts !== null && vector !== null) return "words and meaning";
