@@ -90,8 +90,8 @@ def test_a_version_is_not_brought_back_over_what_nobody_has_seen(
     """E18: the list as it was read guards it."""
     watch.allow(r"412 \(Precondition Failed\)")
     note = note_with_history(engine)
-    # Nobody tells this tab of the change.
-    page.route("**/api/v1/events", lambda route: route.fulfill(status=200, body=": nothing new\n\n"))
+    # Nobody tells this tab of the change: it never hears anything.
+    page.route("**/api/v1/events", lambda route: None)
     page.goto(f"/#/notes/{note}/history?version=1")
     expect(versions(page)).to_have_count(3)
     rewrite_note(engine, note, "Written meanwhile")

@@ -90,7 +90,7 @@ def _digest(files: Mapping[str, bytes]) -> str:
 
 
 def _name_modules(files: Mapping[str, bytes], place: str) -> str:
-    """The page, with the modules named that it needs to be seen: to find them in one another takes round after round."""
+    """The page, with the modules named that it needs to be seen: found in one another, they take round after round."""
     modules = [f'  <link rel="modulepreload" href="/web/{name}">' for name in sorted(_reach(files, FIRST_NEEDED))]
     page = files["index.html"].decode().replace("</head>", "\n".join([*modules, "</head>"]))
     return page.replace('"/web/', f'"{place}/')
