@@ -65,6 +65,18 @@ def test_a_long_document_opens_at_its_chunk_and_is_fetched_as_it_is_read(
     expect(last).to_be_in_viewport()
 
 
+def test_a_note_opens_at_its_passage_and_the_search_box_is_left(page: Page, engine: EngineProgram) -> None:
+    add_note(engine, "# Narwhals\n\nTheir tusk is a tooth.", "On narwhals")
+    page.goto("/#/?q=narwhal+tusk")
+    expect(page.get_by_label("Results").get_by_role("link").first).to_contain_text("On narwhals")
+
+    page.get_by_label("Search", exact=True).press("Enter")
+
+    expect(page.locator(".wanted")).to_be_focused()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
 def test_pages_stand_beside_the_text_and_can_be_turned(page: Page, handbook: int) -> None:
     page.goto(f"/#/documents/{handbook}?page=2&q=heater")
     picture = page.get_by_role("img", name="Page 2 of Greenhouse Handbook")

@@ -5,7 +5,8 @@ run their own scripts and styles, speak to their own engine, and nothing else. S
 types and no policy to make them, the browser refuses every such call.
 
 The page is a hundred modules. Each engine reads them once, and their address has a digest of all of them, so that a
-browser keeps them for good and never runs those of two versions together. Only `/` is asked for each time.
+browser keeps them for good and never runs those of two versions together. Only `/` is asked for each time, also when
+somebody comes back to it.
 """
 
 import hashlib
@@ -51,17 +52,19 @@ MEDIA_TYPES = {
     ".pdf": "application/pdf",
     ".svg": "image/svg+xml",
 }
-ASKED_FOR_EACH_TIME = {**PAGE_HEADERS, "Cache-Control": "no-cache"}
+# Not "no-cache": what is only to be asked about is shown unasked by Back.
+ASKED_FOR_EACH_TIME = {**PAGE_HEADERS, "Cache-Control": "no-store"}
 KEPT_FOR_GOOD = {**PAGE_HEADERS, "Cache-Control": "public, max-age=31536000, immutable"}
 
 
 def add_page(app: FastAPI) -> None:
-    files = {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in _list_files()}
+    files = _read_files()
     place = f"/web/{_digest(files)}"
     page = Response(_name_modules(files, place), media_type="text/html", headers=ASKED_FOR_EACH_TIME)
     served = {
         name: Response(content, media_type=MEDIA_TYPES[Path(name).suffix], headers=KEPT_FOR_GOOD)
         for name, content in files.items()
+        if name != "index.html"
     }
 
     async def show_page(request: Request) -> Response:
@@ -77,12 +80,15 @@ def add_page(app: FastAPI) -> None:
     app.add_route(f"{place}/{{name:path}}", show_file, methods=["GET"], include_in_schema=False)
 
 
-def _list_files() -> list[Path]:
-    return sorted(path for path in FOLDER.rglob("*") if path.is_file())
+def _read_files() -> dict[str, bytes]:
+    """Those of the page: an editor or a file manager may have left others beside them."""
+    paths = sorted(path for path in FOLDER.rglob("[!.]*") if path.suffix in MEDIA_TYPES and path.is_file())
+    return {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in paths}
 
 
 def _digest(files: Mapping[str, bytes]) -> str:
-    digest = hashlib.sha256()
+    # What they are served with is kept with them.
+    digest = hashlib.sha256(repr((MEDIA_TYPES, KEPT_FOR_GOOD)).encode())
     for name, content in files.items():
         digest.update(f"{name} {len(content)}\n".encode())
         digest.update(content)

@@ -39,10 +39,14 @@ async function showPlace(place) {
   window.scrollTo(0, 0);
 }
 
-/** In the place of a view that could not be loaded. Without an `update` it is tried again with the next step. */
+/** In the place of a view that could not be loaded. Browsers remember that, so that only a page loaded anew can try again. */
 const NOT_LOADED = {
   title: "Not loaded",
-  show: (root) => root.append(el("p", { class: "empty", role: "alert" }, "This view could not be loaded. Reload the page when the engine is there.")),
+  show: (root) =>
+    root.append(
+      el("p", { class: "empty", role: "alert" }, "This view could not be loaded. Load the page anew once the engine is there."),
+      el("button", { class: "button", type: "button", on: { click: () => location.reload() } }, "Reload"),
+    ),
 };
 
 applyTheme();

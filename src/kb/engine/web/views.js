@@ -21,5 +21,5 @@ export function findView({ path }) {
 
 /** So that none has to be fetched when the engine is away. */
 export function loadAllViews() {
-  for (const { load } of VIEWS) load().catch(() => {});
+  for (const { load } of [...VIEWS, NOWHERE]) load().catch(() => {});
 }

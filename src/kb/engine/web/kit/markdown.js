@@ -14,9 +14,6 @@ const LEVELS_ABOVE = 2;
 
 const SPANS = { emphasis: "em", strong: "strong", strike: "del" };
 
-/** Whether the text of such a document is Markdown: what people write themselves is. */
-export const isMarkdown = (docType) => docType === "note" || docType === "md";
-
 /** The nodes of a Markdown text, for an element of class "markdown". */
 export function renderMarkdown(text) {
   const { blocks, definitions } = parseBlocks(text);

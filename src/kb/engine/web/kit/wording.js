@@ -47,8 +47,9 @@ export function seconds(number) {
 
 /** Where in its document a passage stands: "Water › Pump". Documents often begin with their title as a heading, which is not said again. */
 export function headingWithin({ title, heading }) {
-  const parts = heading ? heading.split(" > ") : [];
-  return parts.slice(parts[0] === title ? 1 : 0).join(" › ");
+  const path = heading ? ` > ${heading}` : "";
+  const below = `${path} > `.startsWith(` > ${title} > `) ? path.slice(title.length + 3) : path;
+  return below.split(" > ").slice(1).join(" › ");
 }
 
 const TYPES = {

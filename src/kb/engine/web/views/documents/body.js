@@ -1,6 +1,6 @@
 // The text of a document and its pages, side by side, or one after the other on a phone.
 
-import { el, fill } from "../../kit/dom.js";
+import { byId, el, fill } from "../../kit/dom.js";
 import * as engine from "../../kit/engine.js";
 import { queryWords } from "../../kit/marks.js";
 import { hasPages } from "../page_picture.js";
@@ -59,7 +59,7 @@ export class DocumentBody {
     // Whoever comes to the beginning sees the title above it.
     if (node && !(isFirst && node.dataset.ordinal === "0")) bringIntoView(node, page && !chunkId);
     // A page that was turned to stands beside its text, and the reader stays at the button; as does who has pressed one meanwhile.
-    if (node && isFirst && document.activeElement === focused) node.focus({ preventScroll: true });
+    if (isFirst && document.activeElement === focused) takeFocus(node ?? byId("content"));
   }
 
   /** Stand in for the body of an earlier version, at the same place. */
@@ -95,6 +95,12 @@ export class DocumentBody {
     this.element.dataset.side = side;
     for (const button of this.element.querySelectorAll(".sides button")) button.setAttribute("aria-pressed", String(button.dataset.side === side));
   }
+}
+
+function takeFocus(node) {
+  // Whoever reads on with the keyboard starts there, though it is no control.
+  if (!node.hasAttribute("tabindex")) node.tabIndex = -1;
+  node.focus({ preventScroll: true });
 }
 
 function bringIntoView(node, isPage) {

@@ -3,8 +3,7 @@
 import { copyText } from "../../actions/copying.js";
 import { el, fill } from "../../kit/dom.js";
 import { icon } from "../../kit/icons.js";
-import { isMarkdown, renderMarkdown } from "../../kit/markdown.js";
-import { markedWords, markWithin, markWords } from "../../kit/marks.js";
+import { markedWords, markWords } from "../../kit/marks.js";
 import { ago, headingWithin, typeName } from "../../kit/wording.js";
 import { hasPages, PagePicture } from "../page_picture.js";
 import { hitPlace } from "./results.js";
@@ -62,11 +61,8 @@ export class Preview {
   }
 
   #passage(hit) {
-    const words = markedWords(hit.snippet);
-    if (!isMarkdown(hit.doc_type)) return el("div", { class: hasPages(hit) ? "passage brief" : "passage" }, markWords(hit.text, words));
-    const passage = el("div", { class: "markdown" }, renderMarkdown(hit.text));
-    markWithin(passage, words);
-    return passage;
+    // As it was written: a passage that was cut out of a list, a table or code cannot be drawn as one.
+    return el("div", { class: hasPages(hit) ? "passage brief" : "passage" }, markWords(hit.text, markedWords(hit.snippet)));
   }
 }
 

@@ -2,7 +2,6 @@
 
 import { el, fill, keepFocus } from "../../kit/dom.js";
 import { icon } from "../../kit/icons.js";
-import { isMarkdown } from "../../kit/markdown.js";
 import { markedSnippet } from "../../kit/marks.js";
 import { placeOf } from "../../kit/router.js";
 import { ago, headingWithin, typeName } from "../../kit/wording.js";
@@ -75,9 +74,13 @@ export class Results {
 /** Where a hit is opened: its document, at its page and passage. */
 export const hitPlace = (hit, q) => placeOf(`/documents/${hit.document_id}`, { chunk: hit.chunk_id, page: hit.page_num, q });
 
-/** In one line with what follows them, the signs of headings would only be in the way. */
-function withoutHeadingSigns({ doc_type: type, snippet }) {
-  return isMarkdown(type) ? snippet.replace(/(?<=^|\s)#{1,6}\s+(?=\S)/g, "") : snippet;
+/** In one line with what follows them, the signs of Markdown's headings would only be in the way. Any other # means something. */
+function withoutHeadingSigns({ heading, snippet }) {
+  const headings = heading ? heading.split(" > ") : [];
+  return snippet.replace(/(?<=^|\s|…)#{1,6}\s+/g, (signs, at) => {
+    const rest = snippet.slice(at + signs.length).replaceAll("**", "");
+    return headings.some((one) => rest.startsWith(one)) ? "" : signs;
+  });
 }
 
 function foundBy({ fts, vector }) {
