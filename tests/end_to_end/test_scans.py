@@ -15,6 +15,7 @@ from kb.engine.ingestion.extraction.ocr import child as ocr_child
 from kb.engine.ingestion.extraction.recognition import MAX_PROCESSES, PICTURES_PER_PROCESS
 
 CANCELLED_AT_PAGE = 4
+PAGES_TO_CANCEL = 15
 
 
 def tell_of_nests(page_count: int, *, lines_a_page: int) -> list[list[str]]:
@@ -50,7 +51,7 @@ def test_i3_a_scanned_pdf_is_read_straight_after_install_and_says_how_well(
 
 
 def test_i4_a_scan_is_cancelled_in_the_middle_of_a_page(running_engine: EngineProgram, tmp_path: Path) -> None:
-    path = write_scan(tmp_path / "many-nests.pdf", tell_of_nests(30, lines_a_page=12))
+    path = write_scan(tmp_path / "many-nests.pdf", tell_of_nests(PAGES_TO_CANCEL, lines_a_page=12))
 
     async def run() -> tuple[list[Json], Json]:
         async with asyncio.timeout(120), EngineClient(running_engine.url) as client:
@@ -62,7 +63,7 @@ def test_i4_a_scan_is_cancelled_in_the_middle_of_a_page(running_engine: EnginePr
 
     wait_until_no_reader_is_left(running_engine)
     assert told[-1]["status"] == "cancelled"
-    assert max(map(find_page, told)) < 30
+    assert max(map(find_page, told)) < PAGES_TO_CANCEL
     running = [job for job in told if job["status"] == "running" and find_page(job) > 1]
     assert all(job["estimated_remaining_seconds"] > 0 for job in running)
     assert listed["total"] == 0
@@ -71,7 +72,7 @@ def test_i4_a_scan_is_cancelled_in_the_middle_of_a_page(running_engine: EnginePr
 def test_i5_a_long_scan_takes_no_more_processes_and_memory_than_a_short_one(
     running_engine: EngineProgram, tmp_path: Path
 ) -> None:
-    page_count = amount(selection=50, full=200)
+    page_count = amount(selection=41, full=200)
     path = write_scan(tmp_path / "long.pdf", tell_of_nests(page_count, lines_a_page=1))
     at_once, seen, largest = 0, set[int](), 0
 

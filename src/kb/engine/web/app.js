@@ -62,4 +62,4 @@ changes.addEventListener("lost", () => showConnection(false));
 changes.addEventListener("back", () => showConnection(true));
 followEvents();
 // Once the first is there, and has shown what it fetches.
-setTimeout(loadAllViews, 2000);
+setTimeout(loadAllViews, 5000);
