@@ -13,6 +13,7 @@ from typing import Protocol
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.chromium import open_browser, open_context
+from tests.browser.filling import clear
 from tests.browser.looks import DARK, LIGHT, PHONE, STILL, Look
 from tests.browser.watching import ANSWER_WITHIN_MS, Watch
 from tests.engine_program import EngineProgram
@@ -40,10 +41,16 @@ def keyed_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -
     yield from _running(EngineProgram(tmp_path_factory.mktemp("keyed-engine"), settings))
 
 
+@pytest.fixture(scope="session")
+def spare_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
+    yield from _running(EngineProgram(tmp_path_factory.mktemp("spare-engine")))
+
+
 @pytest.fixture
-def empty_engine(model_folder: Path, tmp_path: Path) -> Iterator[EngineProgram]:
-    """A new one for this test alone, which may stop it, start it and clear it. It costs some seconds."""
-    yield from _running(EngineProgram(tmp_path))
+def empty_engine(spare_engine: EngineProgram) -> EngineProgram:
+    """With nothing in it, and for this test alone meanwhile: it may be stopped, and must be started again."""
+    clear(spare_engine)
+    return spare_engine
 
 
 def _running(program: EngineProgram) -> Iterator[EngineProgram]:

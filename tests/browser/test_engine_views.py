@@ -9,7 +9,7 @@ from tests.browser.accessibility import check_accessibility
 from tests.browser.conftest import ENGINE_KEY
 from tests.browser.dropping import drop_files, files_of
 from tests.browser.filling import add_note
-from tests.browser.looks import DARK, LIGHT, PHONE
+from tests.browser.looks import DARK_PHONE, LIGHT
 from tests.browser.watching import Watch
 from tests.engine_program import EngineProgram
 
@@ -24,7 +24,7 @@ def job_of(page: Page, name: str) -> Locator:
     return page.get_by_role("list", name="Jobs").get_by_role("listitem").filter(has_text=name)
 
 
-@pytest.mark.parametrize("look", [LIGHT, DARK, PHONE], ids=["light", "dark", "phone"])
+@pytest.mark.parametrize("look", [LIGHT, DARK_PHONE], ids=["light", "dark phone"])
 @pytest.mark.parametrize("place", PLACES)
 def test_no_view_of_the_engine_shuts_anybody_out(page: Page, engine: EngineProgram, place: str) -> None:
     """W1: nor is any wider than the page."""

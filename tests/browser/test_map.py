@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.accessibility import check_accessibility
 from tests.browser.filling import add_note, add_notes, delete_document
-from tests.browser.looks import DARK, LIGHT, PHONE
+from tests.browser.looks import DARK_PHONE, LIGHT
 from tests.engine_program import EngineProgram
 
 MAPPED_WITHIN_MS = 90_000
@@ -93,7 +93,7 @@ def test_new_documents_appear_and_deleted_ones_vanish_by_themselves(
     expect(link).to_be_hidden()
 
 
-@pytest.mark.parametrize("look", [LIGHT, DARK, PHONE], ids=["light", "dark", "phone"])
+@pytest.mark.parametrize("look", [LIGHT, DARK_PHONE], ids=["light", "dark phone"])
 def test_the_map_shuts_nobody_out(page: Page, mapped: list[int]) -> None:
     open_map(page)
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.browser.accessibility import check_accessibility
 from tests.browser.filling import add_note, get_document, rewrite_note
-from tests.browser.looks import DARK, LIGHT, PHONE
+from tests.browser.looks import DARK_PHONE, LIGHT
 from tests.browser.modules import with_modules
 from tests.browser.watching import Watch
 from tests.engine_program import EngineProgram
@@ -46,7 +46,7 @@ def note_with_history(engine: EngineProgram) -> int:
     return note
 
 
-@pytest.mark.parametrize("look", [LIGHT, DARK, PHONE], ids=["light", "dark", "phone"])
+@pytest.mark.parametrize("look", [LIGHT, DARK_PHONE], ids=["light", "dark phone"])
 def test_each_version_shows_what_it_changed(page: Page, engine: EngineProgram) -> None:
     """W1, E18: words are marked; the address says which version."""
     page.goto(f"/#/notes/{note_with_history(engine)}/history?version=2")

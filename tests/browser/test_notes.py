@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.accessibility import check_accessibility
 from tests.browser.conftest import READING_KEY
 from tests.browser.filling import add_note, delete_document, get_document, rewrite_note
-from tests.browser.looks import DARK, LIGHT, PHONE
+from tests.browser.looks import DARK_PHONE, LIGHT, Look
 from tests.browser.watching import Watch
 from tests.engine_program import EngineProgram
 
@@ -38,12 +38,12 @@ def text_of(engine: EngineProgram, note: int) -> str:
     return text
 
 
-@pytest.mark.parametrize("look", [LIGHT, DARK, PHONE], ids=["light", "dark", "phone"])
-def test_the_editor_shuts_nobody_out(page: Page, engine: EngineProgram, look: object) -> None:
+@pytest.mark.parametrize("look", [LIGHT, DARK_PHONE], ids=["light", "dark phone"])
+def test_the_editor_shuts_nobody_out(page: Page, engine: EngineProgram, look: Look) -> None:
     """W1."""
     open_editor(page, add_note(engine, TEXT, tags=["tide"]))
 
-    if look is PHONE:
+    if look.is_phone:
         page.get_by_role("button", name="Preview").click()
         expect(field(page)).to_be_hidden()
     expect(preview(page).get_by_role("heading", name="Tide table")).to_be_visible()
