@@ -96,7 +96,7 @@ def test_no_update_of_a_shared_note_is_lost_and_every_reader_sees_a_whole_one(
     limits = httpx.Limits(max_connections=WRITERS + READERS)
     with httpx.Client(base_url=f"{engine.url}/api/v1", trust_env=False, timeout=60, limits=limits) as http:
         notes = add_notes(http)
-        users = Users(http, notes, seconds=amount(selection=6, full=60))
+        users = Users(http, notes, seconds=amount(selection=4, full=60))
 
         with ThreadPoolExecutor(WRITERS + READERS) as threads:
             writing = [threads.submit(users.write, number) for number in range(WRITERS)]

@@ -58,7 +58,7 @@ def choose_files() -> list[HostileFile]:
     chosen: list[HostileFile] = []
     for list_files in (GENERATED | FROM_SAMPLES).values():
         files = [file for file in list_files() if not file.is_slow and _ends_soon(file)]
-        chosen += spread(files, amount(selection=8, full=25))
+        chosen += spread(files, amount(selection=5, full=25))
     return chosen
 
 
