@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.chromium import open_browser, open_context
 from tests.browser.filling import clear
-from tests.browser.looks import DARK, LIGHT, PHONE, STILL, Look
+from tests.browser.looks import LIGHT, PHONE, Look
 from tests.browser.watching import ANSWER_WITHIN_MS, Watch
 from tests.engine_program import EngineProgram
 
@@ -108,20 +108,9 @@ def page(open_page: OpenPage) -> Page:
 
 
 @pytest.fixture
-def dark_page(open_page: OpenPage) -> Page:
-    return open_page(look=DARK)
-
-
-@pytest.fixture
 def phone_page(open_page: OpenPage) -> Page:
     """390 by 844, with touch."""
     return open_page(look=PHONE)
-
-
-@pytest.fixture
-def still_page(open_page: OpenPage) -> Page:
-    """For somebody who asked for less motion."""
-    return open_page(look=STILL)
 
 
 @pytest.fixture

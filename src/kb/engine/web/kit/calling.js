@@ -2,7 +2,7 @@
 
 import { readKey } from "./key.js";
 
-export const API = "/api/v1";
+const API = "/api/v1";
 
 /** What the engine answered instead: `code` for programs, `message` for people, `problem` as it came. */
 export class Problem extends Error {

@@ -77,7 +77,7 @@ async function readStream(body, onWord) {
 }
 
 /** The fields of one message of an event stream. */
-export function parseMessage(message) {
+function parseMessage(message) {
   const fields = {};
   for (const line of message.split("\n")) {
     const [, name, value] = line.match(/^(\w+): ?(.*)$/) ?? [];

@@ -10,7 +10,7 @@ export function currentPlace() {
   return parsePlace(location.hash.slice(1) || "/");
 }
 
-export function parsePlace(text) {
+function parsePlace(text) {
   const [path, query = ""] = splitOnce(text.startsWith("/") ? text : `/${text}`, "?");
   const parts = path.split("/").filter(Boolean).map(decode);
   return { path, parts, params: new URLSearchParams(query) };

@@ -3,7 +3,7 @@
 import { Unreachable } from "./calling.js";
 
 /** The engine was upgraded since the page was opened, and no longer has the files of that page. */
-export class OtherVersion extends Error {
+class OtherVersion extends Error {
   constructor() {
     super("The engine has another version of this page. Reload it.");
   }

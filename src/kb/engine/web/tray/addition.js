@@ -1,6 +1,6 @@
 // One file on its way into the base: waiting, being sent, then a job of the engine, and how that ended.
 
-export const UNDER_WAY = new Set(["waiting", "sending", "working"]);
+const UNDER_WAY = new Set(["waiting", "sending", "working"]);
 
 export class Addition {
   state = "waiting";

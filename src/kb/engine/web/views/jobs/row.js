@@ -9,7 +9,7 @@ import { ago, at, count, seconds } from "../../kit/wording.js";
 const WORDS = { queued: "Queued", running: "Running", completed: "Done", failed: "Failed", cancelled: "Cancelled" };
 const KINDS = { reindex: "Making the index anew", import: "Import of a bundle" };
 
-export const isUnended = ({ status }) => status === "queued" || status === "running";
+const isUnended = ({ status }) => status === "queued" || status === "running";
 const isRetried = ({ status, type }) => (status === "failed" || status === "cancelled") && type in { file: 1, note: 1, reindex: 1 };
 
 export class JobRow {
