@@ -19,7 +19,7 @@ ANSWER_WITHIN_SECONDS = 60
 
 
 @contextmanager
-def start_engine(data_dir: Path) -> Iterator[tuple[httpx.Client, psutil.Process]]:
+def start_engine(data_dir: Path, *, store_url: str = "") -> Iterator[tuple[httpx.Client, psutil.Process]]:
     """Once it is ready; it stops afterwards. Whatever the user has configured does not reach it."""
     with tempfile.TemporaryDirectory() as folder:
         port, log_file = _find_free_port(), Path(folder, "log")
@@ -27,7 +27,7 @@ def start_engine(data_dir: Path) -> Iterator[tuple[httpx.Client, psutil.Process]
         url = f"http://127.0.0.1:{port}"
         with (
             log_file.open("w") as log,
-            subprocess.Popen(command, env=_unconfigured_environment(folder), stderr=log) as process,
+            subprocess.Popen(command, env=_unconfigured_environment(folder, store_url), stderr=log) as process,
             httpx.Client(base_url=url, trust_env=False, timeout=ANSWER_WITHIN_SECONDS) as client,
         ):
             try:
@@ -48,11 +48,11 @@ def is_ready(client: httpx.Client) -> bool:
         return False
 
 
-def _unconfigured_environment(config_home: str) -> dict[str, str]:
+def _unconfigured_environment(config_home: str, store_url: str) -> dict[str, str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("KB_")}
     # The code beside this file, also where another copy of it is installed.
     path = os.pathsep.join([str(SOURCES), *filter(None, [inherited.get("PYTHONPATH")])])
-    return {**inherited, "PYTHONPATH": path, "XDG_CONFIG_HOME": config_home}
+    return {**inherited, "PYTHONPATH": path, "XDG_CONFIG_HOME": config_home, "KB_STORE_URL": store_url}
 
 
 def _find_free_port() -> int:

@@ -18,7 +18,8 @@ import sys, tomllib
 program, *runtime = sys.argv[1:]
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)["project"]
-wanted = project["dependencies"] + project["optional-dependencies"][program]
+extras = {"engine": ["engine", "postgres", "s3"], "mcp": ["mcp"]}[program]
+wanted = project["dependencies"] + [line for extra in extras for line in project["optional-dependencies"][extra]]
 if runtime:
     wanted = [line for line in wanted if not line.startswith("onnxruntime")] + runtime
 print(*wanted, sep="\n")

@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -110,11 +111,8 @@ def _find_licence(name: str) -> str:
 def _find_needed() -> set[str]:
     """The packages that a user gets; the others are for development."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lines = [
-        *project["dependencies"],
-        *project["optional-dependencies"]["engine"],
-        *project["optional-dependencies"]["mcp"],
-    ]
+    chosen = (project["optional-dependencies"][extra] for extra in ("engine", "mcp", "postgres", "s3"))
+    lines = [*project["dependencies"], *chain(*chosen)]
     waiting, needed = list(map(Requirement, lines)), set[str]()
     while waiting:
         requirement = waiting.pop()

@@ -19,7 +19,7 @@ from kb.engine.ingestion.sections import Section
 from kb.engine.model import DocumentId, EmbeddingModel, IndexedText, Lane, NoteSubmission, Scope, Vector, Vectors
 from kb.engine.ports import Embedder, Store
 from kb.engine.search.hybrid import Grouping, Hit, Mode, SearchOutcome, SearchRequest, search
-from kb.engine.storage import open_store
+from kb.engine.storage import open_shared_store, open_store
 from kb.settings import cache_dir
 
 THREADS = 2
@@ -53,12 +53,21 @@ def open_base(judged: JudgedSet, embedder: Embedder) -> Iterator[JudgedBase]:
             yield JudgedBase(store, embedder, judged.grouping, item_ids)
 
 
-def fill_base(data_dir: Path, judged: JudgedSet, embedder: Embedder) -> ItemIds:
-    with closing(open_store(data_dir, model_fingerprint=embedder.model.fingerprint)) as store:
+def fill_base(data_dir: Path, judged: JudgedSet, embedder: Embedder, store_url: str = "") -> ItemIds:
+    """Of a database only what an earlier set left there is removed."""
+    with closing(_open_store(data_dir, embedder.model.fingerprint, store_url)) as store:
+        if store_url:
+            store.delete_everything(now=datetime.now(UTC))
         return {
             _add_document(store, embedder, document): [item.id for item in document.items]
             for document in judged.documents
         }
+
+
+def _open_store(data_dir: Path, model_fingerprint: str, store_url: str) -> Store:
+    if store_url:
+        return open_shared_store(store_url, model_fingerprint=model_fingerprint)
+    return open_store(data_dir, model_fingerprint=model_fingerprint)
 
 
 def _add_document(store: Store, embedder: Embedder, document: JudgedDocument) -> DocumentId:

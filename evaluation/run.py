@@ -1,6 +1,6 @@
 """Measure search on judged sets, and fail if it got worse.
 
-    python -m evaluation.run DATA [SET ...] [--accept]
+    python -m evaluation.run DATA [SET ...] [--accept] [--store-url URL]
 
 Each set becomes a base, an engine is started on it, and every query is searched over HTTP in each mode; beside them
 stands reciprocal rank fusion of the same two lists. The bracket after a figure holds 95 of 100 means of its
@@ -8,10 +8,13 @@ queries' resamples (`bootstrap.py`); the differences to other methods are those 
 
 Exit status 1 says that hybrid search fell below `accepted.json` or is far below one of its two parts (`gate.py`).
 `--accept` writes its scores there instead of comparing them with those there; with its parts it is compared even then.
+With `--store-url` the bases are made in that PostgreSQL database, which has to be empty, and have to score as well as
+those of SQLite did.
 """
 
 import argparse
 import sys
+import tempfile
 from pathlib import Path
 
 from evaluation.bases import open_cached_embedder
@@ -26,6 +29,7 @@ def main() -> int:
     parser.add_argument("data", type=Path, help="the folder that holds a folder for each set")
     parser.add_argument("sets", nargs="*", help="which sets (all)", metavar="SET")
     parser.add_argument("--accept", action="store_true", help="write the scores to accepted.json instead of comparing")
+    parser.add_argument("--store-url", default="", help="an empty PostgreSQL database (SQLite)", metavar="URL")
     options = parser.parse_args()
     folders = {folder.name: folder for folder in find_sets(options.data)} if options.data.is_dir() else {}
     if not folders:
@@ -36,9 +40,12 @@ def main() -> int:
 
     accepted = read_accepted()
     faults: list[str] = []
-    with open_cached_embedder() as embedder:
+    with open_cached_embedder() as embedder, tempfile.TemporaryDirectory() as bases:
         for name in options.sets or folders:
-            scores = measure(load_set(folders[name]), embedder)
+            # A database goes on with the originals that it began with.
+            data_dir = Path(bases, "shared" if options.store_url else name)
+            data_dir.mkdir(exist_ok=True)
+            scores = measure(load_set(folders[name]), embedder, data_dir, options.store_url)
             print(render(scores), flush=True)
             if options.accept:
                 accepted[name] = accept(scores)

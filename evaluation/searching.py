@@ -1,6 +1,5 @@
 """A judged set, searched as users search: over HTTP, in an engine that is a process of its own."""
 
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,12 +20,11 @@ DEPTH = 100
 AT_A_TIME = 2
 
 
-def measure(judged: JudgedSet, embedder: Embedder) -> SetScores:
+def measure(judged: JudgedSet, embedder: Embedder, data_dir: Path, store_url: str = "") -> SetScores:
     """Search for every query in every mode. The embedder makes the vectors of the base; the engine has its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        item_ids = fill_base(Path(folder), judged, embedder)
-        with start_engine(Path(folder)) as (client, _):
-            by_mode = {mode: _rank(client, judged, mode, item_ids) for mode in Mode}
+    item_ids = fill_base(data_dir, judged, embedder, store_url)
+    with start_engine(data_dir, store_url=store_url) as (client, _):
+        by_mode = {mode: _rank(client, judged, mode, item_ids) for mode in Mode}
     return score(judged.name, judged.queries, by_mode)
 
 

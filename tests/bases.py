@@ -12,7 +12,7 @@ from tests.contract.samples import LATER, NOW, add, add_note, file, index
 
 from kb.engine.backup import Manifest, back_up, restore
 from kb.engine.model import Document
-from kb.engine.originals import Originals
+from kb.engine.originals import FolderOriginals
 from kb.engine.ports import Store
 
 ROWS = (
@@ -22,7 +22,7 @@ ROWS = (
 )
 
 
-def add_file(store: Store, originals: Originals, content: str) -> Document:
+def add_file(store: Store, originals: FolderOriginals, content: str) -> Document:
     with originals.receive() as incoming, originals.locked():
         incoming.write(content.encode())
         originals.keep(incoming, incoming.finish())
@@ -32,7 +32,7 @@ def add_file(store: Store, originals: Originals, content: str) -> Document:
 def make_base(data_dir: Path, word: str) -> None:
     """A base with notes and files as a killed engine leaves it: the newest of it still stands in the log."""
     living = data_dir.with_name(f"{data_dir.name}-living")
-    originals = Originals(living / "originals")
+    originals = FolderOriginals(living / "originals")
     with closing(SqliteBackend(living).open()) as store:
         for number in range(20):
             add_note(store, f"{word} {number}")

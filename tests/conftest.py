@@ -7,8 +7,10 @@ import pytest
 from hypothesis import settings
 from tests.amounts import SEED, Tell
 from tests.engine_program import EngineProgram
+from tests.servers.seaweedfs import SeaweedFs, running_seaweedfs
 
 from kb.engine.embedding import fetch_bundled_model, open_embedder
+from kb.engine.originals import Bucket
 from kb.engine.ports import Embedder
 
 COUNTED = "counted"
@@ -54,7 +56,20 @@ def embedder(model_folder: Path, cache_dir: Path) -> Embedder:
 @pytest.fixture(scope="session")
 def running_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
     """`kb up`, started once for all tests that need a process; whoever kills it starts it again."""
-    program = EngineProgram(tmp_path_factory.mktemp("engine"))
+    # Set by `tests/scale/test_scenarios.py`, which has some of them run on another store.
+    program = EngineProgram(tmp_path_factory.mktemp("engine"), {"KB_STORE_URL": os.environ.get("TEST_STORE_URL", "")})
     program.start()
     yield program
     program.stop()
+
+
+@pytest.fixture(scope="session")
+def seaweedfs() -> Iterator[SeaweedFs]:
+    """An S3 server, started once for all tests that need one; whoever stops it starts it again."""
+    with running_seaweedfs() as server:
+        yield server
+
+
+@pytest.fixture
+def bucket(seaweedfs: SeaweedFs) -> Bucket:
+    return seaweedfs.new_place()

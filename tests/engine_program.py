@@ -53,14 +53,7 @@ class EngineProgram:
 
     def start(self) -> None:
         started_at = time.monotonic()
-        ports = ["--port", self._port, "--mcp-port", self._mcp_port]
-        command = kb_command("up", *ports, "--data-dir", str(self.data_dir))
-        with self.log.open("a") as log:
-            self.process = subprocess.Popen(
-                command, env=self._environment, stdout=subprocess.PIPE, stderr=log, text=True
-            )
-        self.url = self._read_url(r"(http://\S+)/api/v1")
-        self.mcp_url = self._read_url(r"(http://\S+)/mcp")
+        self._start()
         self._port, self._mcp_port = (url.rpartition(":")[2] for url in (self.url, self.mcp_url))
         self._wait_until_ready()
         self.ready_after_seconds = time.monotonic() - started_at
@@ -98,6 +91,18 @@ class EngineProgram:
             timeout=COMMAND_WITHIN_SECONDS,
         )
 
+    def _start(self) -> None:
+        self._run("up", "--port", self._port, "--mcp-port", self._mcp_port)
+        self.url = self._read_url(r"(http://\S+)/api/v1")
+        self.mcp_url = self._read_url(r"(http://\S+)/mcp")
+
+    def _run(self, *arguments: str) -> None:
+        command = kb_command(*arguments, "--data-dir", str(self.data_dir))
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen(
+                command, env=self._environment, stdout=subprocess.PIPE, stderr=log, text=True
+            )
+
     def _read_url(self, pattern: str) -> str:
         assert self.process.stdout is not None
         for line in self.process.stdout:
@@ -112,6 +117,24 @@ class EngineProgram:
             while not _is_ready(http):
                 assert time.monotonic() < deadline, f"The engine is not ready:\n{self.log.read_text()}"
                 time.sleep(0.05)
+
+
+class EngineAlone(EngineProgram):
+    """`kb engine`, for tests that need no MCP server: it takes as long to start as all the rest."""
+
+    mcp_url = "http://127.0.0.1:9"
+    """Nobody is there."""
+
+    def _start(self) -> None:
+        self.log.touch()
+        with self.log.open() as log:
+            log.seek(0, os.SEEK_END)
+            self._run("engine", "--port", self._port)
+            while self.process.poll() is None:
+                if found := re.search(r" on (http://\S+), data in ", log.readline()):
+                    self.url = found[1]
+                    return
+        raise AssertionError(f"The engine did not start:\n{self.log.read_text()}")
 
 
 def _is_ready(http: httpx.Client) -> bool:

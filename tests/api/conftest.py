@@ -16,7 +16,7 @@ from tests.folders import open_folder
 from kb.engine.api.app import create_app, create_routes
 from kb.engine.api.guard import Access, Guard
 from kb.engine.api.unread import render_unread
-from kb.engine.originals import Originals
+from kb.engine.originals import FolderOriginals
 from kb.engine.ports import Embedder
 from kb.engine.reserve import Reserve
 from kb.engine.storage import open_store
@@ -33,7 +33,7 @@ def open_engine_with(embedder: Embedder) -> Iterator[Engine]:
         store = open_store(folder, model_fingerprint=embedder.model.fingerprint)
         options = EngineOptions(folder, folder, folder, MAX_FILE_BYTES)
         try:
-            engine = Engine(store, Originals(folder / "originals"), embedder, options, Reserve(folder))
+            engine = Engine(store, FolderOriginals(folder / "originals"), embedder, options, Reserve(folder))
             store.adopt_model(now=engine.clock())
             # A stream of events has to end here, since the test client waits for the whole of an answer.
             yield replace(engine, is_stopping=lambda: True)

@@ -14,8 +14,9 @@ from starlette.testclient import TestClient
 from tests.api.calls import MAX_FILE_BYTES, OPEN, V1, AddDocument, Answer, Json, assert_problem
 from tests.api.conftest import open_engine_with
 from tests.bundles import NOW, pack, pack_original, portable_file, portable_note, repack, unpack
-from tests.contract.old_bases import build_base, upgrade
 from tests.contract.samples import work_off
+from tests.contract.sqlite.old_bases import build_base, upgrade
+from tests.kept import path_in
 
 from kb.engine.api.app import create_routes
 from kb.engine.api.guard import MAX_JSON_BYTES, Guard
@@ -24,7 +25,7 @@ from kb.engine.exchange.exporting import export_bundle
 from kb.engine.exchange.importing import import_bundle
 from kb.engine.exchange.writing import begin_bundle, begin_original, end_bundle, end_original, render_document
 from kb.engine.model.portable import PortableDocument
-from kb.engine.originals import Originals
+from kb.engine.originals import FolderOriginals
 from kb.engine.ports import Embedder
 from kb.engine.storage import open_store
 from kb.engine.wiring import Engine
@@ -301,7 +302,7 @@ def test_e21_what_was_taken_over_from_an_older_base_can_be_imported(
     with closing(open_store(tmp_path, model_fingerprint="tiny-1")) as store:
         for document_id in without_original:
             store.delete_document(document_id, expected_version=None, now=NOW)
-        bundle = b"".join(export_bundle(store, Originals(tmp_path / "originals")))
+        bundle = b"".join(export_bundle(store, FolderOriginals(tmp_path / "originals")))
 
     imported = send(other, bundle)
 
@@ -314,7 +315,7 @@ def test_e21_what_was_taken_over_from_an_older_base_can_be_imported(
 def test_e21_an_import_brings_back_originals_that_were_damaged(
     bundle: bytes, api: TestClient, engine: Engine, damage: Callable[[Path], object]
 ) -> None:
-    original = engine.originals.path_of(hashlib.sha256("猫は静かに眠る。".encode()).hexdigest())
+    original = path_in(engine.originals, hashlib.sha256("猫は静かに眠る。".encode()).hexdigest())
     damage(original)
 
     imported = send(api, bundle).json()
@@ -327,7 +328,7 @@ def test_e21_an_import_brings_back_originals_that_were_damaged(
 def test_e21_a_damaged_original_that_nothing_refers_to_is_no_good_to_what_comes(
     other: TestClient, other_engine: Engine
 ) -> None:
-    place = other_engine.originals.path_of(hashlib.sha256(b"abc").hexdigest())
+    place = path_in(other_engine.originals, hashlib.sha256(b"abc").hexdigest())
     place.parent.mkdir()
     place.write_bytes(b"abd")
 
@@ -342,7 +343,7 @@ def test_e21_a_damaged_original_ends_the_export_rather_than_making_a_bad_bundle(
     add_file: AddDocument, engine: Engine, damage: Callable[[Path], object]
 ) -> None:
     original = add_file("The otter swims.")["content_hash"][7:]
-    damage(engine.originals.path_of(original))
+    damage(path_in(engine.originals, original))
 
     with pytest.raises(Unavailable, match="document 1"):
         list(export_bundle(engine.store, engine.originals))

@@ -3,6 +3,7 @@ from urllib.parse import quote
 import pytest
 from starlette.testclient import TestClient
 from tests.api.calls import V1, AddDocument, assert_problem
+from tests.kept import path_in
 
 from kb.engine.wiring import Engine
 
@@ -219,7 +220,7 @@ def test_e13_a_note_comes_back_as_text(api: TestClient, add_note: AddDocument) -
 
 def test_e13_an_original_that_the_disk_has_lost_is_told(api: TestClient, add_file: AddDocument, engine: Engine) -> None:
     document = add_file("soon lost")
-    engine.originals.path_of(document["content_hash"].removeprefix("sha256:")).unlink()
+    path_in(engine.originals, document["content_hash"].removeprefix("sha256:")).unlink()
 
     response = api.get(f"{V1}/documents/{document['id']}/file")
 
@@ -230,7 +231,7 @@ def test_e14_a_document_goes_with_everything_that_belongs_to_it(
     api: TestClient, add_file: AddDocument, engine: Engine
 ) -> None:
     document = add_file("A solitary walrus.", tags=["t"], title="Solitude")
-    original = engine.originals.path_of(document["content_hash"].removeprefix("sha256:"))
+    original = path_in(engine.originals, document["content_hash"].removeprefix("sha256:"))
     assert original.exists()
 
     response = api.delete(f"{V1}/documents/{document['uuid']}")
@@ -254,7 +255,7 @@ def test_e14_an_original_stays_while_another_document_has_it(
 ) -> None:
     first = add_file("shared bytes", source_path="/a")
     second = add_file("shared bytes", source_path="/b")
-    original = engine.originals.path_of(first["content_hash"].removeprefix("sha256:"))
+    original = path_in(engine.originals, first["content_hash"].removeprefix("sha256:"))
 
     api.delete(f"{V1}/documents/{first['id']}")
     assert api.get(f"{V1}/documents/{second['id']}/file").text == "shared bytes"

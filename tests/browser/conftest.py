@@ -16,7 +16,7 @@ from tests.browser.chromium import open_browser, open_context
 from tests.browser.filling import clear
 from tests.browser.looks import LIGHT, PHONE, Look
 from tests.browser.watching import ANSWER_WITHIN_MS, Watch
-from tests.engine_program import EngineProgram
+from tests.engine_program import EngineAlone, EngineProgram
 
 # The other process of tests may take both cores for a while.
 expect.set_options(timeout=ANSWER_WITHIN_MS)
@@ -38,12 +38,12 @@ def shared_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) 
 def keyed_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
     """It demands `ENGINE_KEY`, or `READING_KEY` from who only reads. For all files too."""
     settings = {"KB_API_KEY": ENGINE_KEY, "KB_API_KEY_READONLY": READING_KEY}
-    yield from _running(EngineProgram(tmp_path_factory.mktemp("keyed-engine"), settings))
+    yield from _running(EngineAlone(tmp_path_factory.mktemp("keyed-engine"), settings))
 
 
 @pytest.fixture(scope="session")
 def spare_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
-    yield from _running(EngineProgram(tmp_path_factory.mktemp("spare-engine")))
+    yield from _running(EngineAlone(tmp_path_factory.mktemp("spare-engine")))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests.browser.conftest import OpenPage
 from tests.browser.filling import add_note, get_document
 from tests.browser.looks import DARK, PHONE
 from tests.browser.watching import Watch
-from tests.engine_program import EngineProgram
+from tests.engine_program import EngineAlone, EngineProgram
 
 from kb.engine.embedding import read_model
 
@@ -25,7 +25,7 @@ FRUIT = ["Apple", "Banana", "Cherry", "Damson", "Elderberry"]
 
 @pytest.fixture(scope="module")
 def full_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
-    program = EngineProgram(tmp_path_factory.mktemp("full-engine"))
+    program = EngineAlone(tmp_path_factory.mktemp("full-engine"))
     program.data_dir.mkdir()
     model = read_model(model_folder)
     fill_base(

@@ -165,6 +165,11 @@ def test_a_conflict_shows_both_texts_and_mine_can_be_kept(page: Page, engine: En
 
     expect(field(page)).to_be_focused()
     expect(page.get_by_text("Not saved")).to_have_count(0)
+    # It may not have begun to be saved when nothing says so yet.
+    for _ in range(50):
+        if text_of(engine, note) == TEXT.replace("six", "seven"):
+            break
+        page.wait_for_timeout(100)
     assert text_of(engine, note) == TEXT.replace("six", "seven")
 
 

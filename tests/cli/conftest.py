@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.scripted_engine import Answer, scripted_engine
-from tests.engine_program import EngineProgram
+from tests.engine_program import EngineAlone, EngineProgram
 from typer.testing import CliRunner, Result
 
 from kb.cli.calling import warn_once
@@ -34,7 +34,7 @@ def kb(running_engine: EngineProgram, tmp_path: Path, monkeypatch: pytest.Monkey
 def locked_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
     """An engine that wants a key."""
     keys = {"KB_API_KEY": "secret", "KB_API_KEY_READONLY": "reader"}
-    program = EngineProgram(tmp_path_factory.mktemp("locked"), keys)
+    program = EngineAlone(tmp_path_factory.mktemp("locked"), keys)
     program.start()
     yield program
     program.stop()
@@ -46,7 +46,7 @@ def spare_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -
 
     No file of tests may count on what another has left in it.
     """
-    program = EngineProgram(tmp_path_factory.mktemp("spare"))
+    program = EngineAlone(tmp_path_factory.mktemp("spare"))
     program.start()
     yield program
     program.stop()

@@ -16,7 +16,7 @@ import pytest
 from tests.bases import make_backup, make_base
 from tests.cli.conftest import Kb
 from tests.cli.terminal import OnTerminal
-from tests.engine_program import EngineProgram, own_environment
+from tests.engine_program import EngineAlone, EngineProgram, own_environment
 
 from kb.engine.storage.sqlite.integrity import check_base
 
@@ -92,7 +92,7 @@ def test_a_backup_made_while_writing_brings_back_every_document_and_finds_the_sa
             wait_until_idle(http)
 
     (tmp_path / "lived").mkdir()
-    program, again = EngineProgram(tmp_path / "lived"), EngineProgram(tmp_path)
+    program, again = EngineAlone(tmp_path / "lived"), EngineAlone(tmp_path)
     with running(program) as lived, ThreadPoolExecutor() as threads:
         fill(lived)
         before = read_hashes(lived)

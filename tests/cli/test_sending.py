@@ -21,7 +21,7 @@ from kb.client import EngineClient, FileChanged, Json, NamedFile
 from kb.client.sending import PIECE_BYTES, Form, build_form
 from kb.engine.api.uploads import UploadForm, receive_form
 from kb.engine.model.naming import CONTROL_CHARACTERS
-from kb.engine.originals import Originals
+from kb.engine.originals import FolderOriginals
 
 Answer = TypeVar("Answer")
 HANGS_AT_MOST_SECONDS = 10
@@ -29,8 +29,8 @@ SIZES = (0, 1, PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 2 * PIECE_BYTES)
 
 
 @pytest.fixture(scope="session")
-def originals(tmp_path_factory: pytest.TempPathFactory) -> Originals:
-    return Originals(tmp_path_factory.mktemp("originals"))
+def originals(tmp_path_factory: pytest.TempPathFactory) -> FolderOriginals:
+    return FolderOriginals(tmp_path_factory.mktemp("originals"))
 
 
 def call(engine: EngineProgram, work: Callable[[EngineClient], Awaitable[Answer]]) -> Answer:
@@ -45,7 +45,7 @@ async def pieces_of(form: Form) -> list[bytes]:
     return [piece async for piece in form.content]
 
 
-async def receive(originals: Originals, form: Form) -> tuple[UploadForm, bytes, int]:
+async def receive(originals: FolderOriginals, form: Form) -> tuple[UploadForm, bytes, int]:
     """What the engine makes of it: the form, the file's bytes, and the length of the whole body."""
     pieces = await pieces_of(form)
 
@@ -93,7 +93,7 @@ class ShrinkingFile(io.FileIO):
     fields=st.lists(st.tuples(st.sampled_from(["title", "tags"]), st.text(st.characters(exclude_categories=["Cs"])))),
 )
 def test_names_and_fields_arrive_as_they_were(
-    originals: Originals, filename: str, fields: list[tuple[str, str]]
+    originals: FolderOriginals, filename: str, fields: list[tuple[str, str]]
 ) -> None:
     """E4"""
     told = CONTROL_CHARACTERS.sub("", filename)
@@ -113,14 +113,14 @@ def sorted_by_name(fields: list[tuple[str, str]]) -> list[str]:
 
 
 async def _build_and_receive(
-    originals: Originals, file: NamedFile, fields: list[tuple[str, str]]
+    originals: FolderOriginals, file: NamedFile, fields: list[tuple[str, str]]
 ) -> tuple[UploadForm, bytes, int]:
     return await receive(originals, await build_form(fields, file))
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_file_of_any_size_arrives_whole_and_as_long_as_announced(
-    originals: Originals, tmp_path: Path, size: int
+    originals: FolderOriginals, tmp_path: Path, size: int
 ) -> None:
     content = os.urandom(size)
     path = tmp_path / "file"
@@ -153,7 +153,9 @@ def test_no_more_than_a_piece_of_a_file_is_in_memory_at_once(tmp_path: Path) -> 
     assert max(map(len, pieces)) == PIECE_BYTES
 
 
-def test_a_file_is_sent_from_its_beginning_and_with_what_was_just_written(originals: Originals, tmp_path: Path) -> None:
+def test_a_file_is_sent_from_its_beginning_and_with_what_was_just_written(
+    originals: FolderOriginals, tmp_path: Path
+) -> None:
     async def work() -> list[bytes]:
         with (tmp_path / "file").open("w+b") as file:
             file.write(b"all of it")
@@ -166,7 +168,7 @@ def test_a_file_is_sent_from_its_beginning_and_with_what_was_just_written(origin
     assert asyncio.run(work()) == [b"all of it"] * 4
 
 
-def test_a_file_that_grows_is_sent_as_long_as_it_was(originals: Originals, tmp_path: Path) -> None:
+def test_a_file_that_grows_is_sent_as_long_as_it_was(originals: FolderOriginals, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"before")
 
@@ -200,7 +202,9 @@ def test_a_file_that_shrinks_is_told_of_and_becomes_no_job(running_engine: Engin
     assert after == before
 
 
-def test_what_a_file_object_reads_is_sent_and_not_what_lies_below_it(originals: Originals, tmp_path: Path) -> None:
+def test_what_a_file_object_reads_is_sent_and_not_what_lies_below_it(
+    originals: FolderOriginals, tmp_path: Path
+) -> None:
     path = tmp_path / "file.gz"
     path.write_bytes(gzip.compress(b"unpacked"))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.cli.synced_folder import documents_of, write
 from tests.cli.terminal import OnTerminal
-from tests.engine_program import EngineProgram, kb_command, own_environment
+from tests.engine_program import EngineAlone, EngineProgram, kb_command, own_environment
 
 from kb.cli.syncing.following import COMPARE_ALL_AFTER_SECONDS, Follower, SyncOptions
 from kb.cli.syncing.watching import Watch
@@ -25,7 +25,7 @@ FOLLOWS_WITHIN_SECONDS = 60
 
 @pytest.fixture(scope="module")
 def own_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
-    program = EngineProgram(tmp_path_factory.mktemp("watched"))
+    program = EngineAlone(tmp_path_factory.mktemp("watched"))
     program.start()
     yield program
     program.stop()

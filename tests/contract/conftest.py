@@ -16,9 +16,11 @@ def folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.fixture(params=["sqlite"])
-def backend(request: pytest.FixtureRequest, folder: Path) -> Backend:
-    return BACKENDS[request.param](folder)
+@pytest.fixture(params=list(BACKENDS))
+def backend(request: pytest.FixtureRequest, folder: Path) -> Iterator[Backend]:
+    backend = BACKENDS[request.param](folder)
+    yield backend
+    backend.remove()
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from tests.contract.samples import LATER, LEASE, NOW, commit, file, index
 from kb.engine.documents import forget_job
 from kb.engine.errors import JobFinished, JobNotFound
 from kb.engine.model import Action, Claim, FileSubmission, Job, JobError, JobStatus, Lane, NoteSubmission, Submission
-from kb.engine.originals import Originals
+from kb.engine.originals import FolderOriginals
 from kb.engine.ports import ClaimLost, Store
 
 CONTENT = "The walrus rests."
@@ -17,15 +17,15 @@ MISTAKE = JobError("corrupt_file", "It cannot be read.")
 
 
 @pytest.fixture
-def originals(folder: Path) -> Originals:
-    return Originals(folder / "originals")
+def originals(folder: Path) -> FolderOriginals:
+    return FolderOriginals(folder / "originals")
 
 
 def submit(store: Store, submission: Submission = UPLOAD, key: str | None = None) -> Job:
     return store.add_job(submission, idempotency_key=key, max_queued=10, now=NOW)
 
 
-def submit_kept(store: Store, originals: Originals) -> Job:
+def submit_kept(store: Store, originals: FolderOriginals) -> Job:
     """A job whose original is on disk."""
     with originals.receive() as incoming, originals.locked():
         incoming.write(CONTENT.encode())
@@ -139,7 +139,7 @@ def test_a_worker_that_was_at_it_can_do_nothing_any_more(store: Store) -> None:
     assert not store.is_original_in_use(UPLOAD.original)
 
 
-def test_a_forgotten_original_is_removed(store: Store, originals: Originals) -> None:
+def test_a_forgotten_original_is_removed(store: Store, originals: FolderOriginals) -> None:
     job = submit_kept(store, originals)
     assert originals.path_of(UPLOAD.original).exists()
 
@@ -149,7 +149,7 @@ def test_a_forgotten_original_is_removed(store: Store, originals: Originals) -> 
 
 
 @pytest.mark.parametrize("other", ["a job", "a document"])
-def test_an_original_that_another_has_too_stays(store: Store, originals: Originals, other: str) -> None:
+def test_an_original_that_another_has_too_stays(store: Store, originals: FolderOriginals, other: str) -> None:
     job = submit_kept(store, originals)
     if other == "a job":
         submit(store)
@@ -162,7 +162,7 @@ def test_an_original_that_another_has_too_stays(store: Store, originals: Origina
 
 
 def test_e24_a_kill_before_the_original_is_removed_leaves_it_to_the_next_start(
-    store: Store, originals: Originals
+    store: Store, originals: FolderOriginals
 ) -> None:
     job = submit_kept(store, originals)
     store.forget_job(job.id, now=NOW)

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import numpy as np
 from tests.bases import make_backup, restore_backup
-from tests.contract.backends import MODEL
+from tests.contract.backends import MODEL, ONLY_SQLITE
 from tests.contract.samples import LATER, NOW, add, add_note, index, note, revision
 from tests.contract.topics import add_about, distance, fill, spots
 
@@ -22,7 +22,7 @@ from kb.engine.model import (
     Placement,
     Scope,
 )
-from kb.engine.originals import Originals
+from kb.engine.originals import FolderOriginals
 from kb.engine.ports import Store
 from kb.engine.storage import open_store
 
@@ -120,6 +120,7 @@ def test_the_vector_of_a_document_is_the_mean_of_its_chunks(store: Store) -> Non
     assert np.allclose(found[document.id], expected / np.linalg.norm(expected), atol=1e-6)
 
 
+@ONLY_SQLITE
 def test_a_damaged_vector_spoils_no_map(folder: Path, store: Store, make_map: Callable[[], None]) -> None:
     firsts, _ = fill(store, 4)
     with closing(apsw.Connection(str(folder / "kb.sqlite"))) as db:
@@ -135,6 +136,7 @@ def test_a_damaged_vector_spoils_no_map(folder: Path, store: Store, make_map: Ca
     assert not store.read_map(limit=1).is_whole
 
 
+@ONLY_SQLITE
 def test_a_damaged_place_misplaces_one_document_until_all_are_laid_out(
     folder: Path, store: Store, make_map: Callable[[], None]
 ) -> None:
@@ -215,7 +217,7 @@ def test_the_map_is_in_a_backup_and_nothing_in_a_check_speaks_of_it(
     restore_backup(folder)
 
     restored = open_store(folder / "restored", model_fingerprint=MODEL)
-    after, report = spots(restored), check_integrity(restored, Originals(folder / "restored" / "originals"))
+    after, report = spots(restored), check_integrity(restored, FolderOriginals(folder / "restored" / "originals"))
     restored.close()
     assert after == before
     assert report.damage_count == 0

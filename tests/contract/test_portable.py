@@ -31,12 +31,15 @@ from kb.engine.model.portable import Arrival, PortableDocument
 from kb.engine.ports import Store
 
 
-@pytest.fixture
+@pytest.fixture(params=list(BACKENDS))
 def other_base(request: pytest.FixtureRequest) -> Iterator[Store]:
+    """In the same kind of store, and in each other kind."""
     with open_folder() as folder:
-        store = BACKENDS[request.node.callspec.params["backend"]](Path(folder)).open()
+        backend = BACKENDS[request.param](Path(folder))
+        store = backend.open()
         yield store
         store.close()
+        backend.remove()
 
 
 def take_all(store: Store) -> list[PortableDocument]:

@@ -9,8 +9,9 @@ from pathlib import Path
 import apsw
 import numpy as np
 import pytest
-from tests.contract.backends import Backend
+from tests.contract.backends import ONLY_SQLITE, Backend
 from tests.contract.samples import LATER, LEASE, NOW, claim_new_job, file, work_off
+from tests.kept import path_in
 
 from kb.engine.errors import Unavailable
 from kb.engine.ingestion.indexing import index_text
@@ -29,7 +30,7 @@ from kb.engine.model import (
     Vectors,
 )
 from kb.engine.notes import rewrite_note
-from kb.engine.originals import Originals
+from kb.engine.originals import FolderOriginals
 from kb.engine.ports import Embedder, Store
 from kb.engine.search.hybrid import Mode, SearchRequest, search
 from kb.engine.storage.sqlite.checksums import register_checksum
@@ -62,12 +63,12 @@ class MirroredModel:
 
 
 @pytest.fixture
-def originals(tmp_path: Path) -> Originals:
-    return Originals(tmp_path / "originals")
+def originals(tmp_path: Path) -> FolderOriginals:
+    return FolderOriginals(tmp_path / "originals")
 
 
 @pytest.fixture
-def old(backend: Backend, originals: Originals, embedder: Embedder) -> Iterator[Pipeline]:
+def old(backend: Backend, originals: FolderOriginals, embedder: Embedder) -> Iterator[Pipeline]:
     """The base as its first model knows it, with notes and a file."""
     with closing(backend.open(embedder.model.fingerprint)) as store:
         store.adopt_model(now=NOW)
@@ -152,6 +153,7 @@ UNREADABLE_CHUNK = "UPDATE chunks SET text = CAST(x'ff' AS TEXT) WHERE document_
 UNREADABLE_NOTE = "UPDATE documents SET note_text = 'another' WHERE id = 1"
 
 
+@ONLY_SQLITE
 def test_e28_a_document_whose_chunk_is_damaged_is_made_from_its_original(new: Pipeline, folder: Path) -> None:
     damage(folder, UNREADABLE_CHUNK)
 
@@ -161,6 +163,7 @@ def test_e28_a_document_whose_chunk_is_damaged_is_made_from_its_original(new: Pi
     assert titles(new, "an animal with tusks", Mode.VECTOR)[0] == "The walrus rests on the ice."
 
 
+@ONLY_SQLITE
 def test_e28_a_document_that_cannot_be_read_at_all_does_not_keep_the_others_back(new: Pipeline, folder: Path) -> None:
     damage(folder, UNREADABLE_CHUNK)
     damage(folder, UNREADABLE_NOTE)
@@ -288,7 +291,7 @@ def test_e21_a_document_whose_original_is_gone_or_damaged_keeps_its_text(
 ) -> None:
     document = old.store.get_document(4)
     assert document.original is not None
-    harm(old.originals.path_of(document.original))
+    harm(path_in(old.originals, document.original))
 
     old.store.add_reindex(now=LATER)
     work_off(old)

@@ -7,20 +7,25 @@ are made so small that a few dozen chunks are a large base.
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
-from tests.contract.backends import SqliteBackend
+from tests.amounts import amount
+from tests.contract.backends import BACKENDS
 from tests.contract.samples import LATER, add, index, note, revision, vector_of
 from tests.folders import open_folder
 
 from kb.engine.model import DocumentChange, DocumentId, Scope
 from kb.engine.ports import Store
-from kb.engine.storage.sqlite import chunk_places, chunk_ranking, index_log, journal, word_index, word_plan
+from kb.engine.storage.postgres import allowed, keywords, matching, near_index
+from kb.engine.storage.sqlite import chunk_places, chunk_ranking, index_log, word_index
 from kb.engine.storage.sqlite.vectors import building, coded
+from kb.engine.storage.tables import journal
+from kb.engine.storage.words import word_plan
 
 WORDS = ("north", "south", "east", "walrus")
 TITLES = ("Untitled", "north", "east pole")
@@ -40,6 +45,11 @@ SMALL = {
     (chunk_places, "MOST_LEFT_OVER"): 20,
     (journal, "KEPT_EVENTS"): 30,
     (index_log, "KEPT_CHANGES"): 40,
+    (allowed, "FEW_CHUNKS"): 5,
+    (keywords, "COMPARED"): 10,
+    (matching, "COMPARED"): 40,
+    (near_index, "COMPARED"): 40,
+    (near_index, "MOST_WITHOUT_INDEX"): 40,
 }
 
 who = st.integers(0, 1)
@@ -61,10 +71,12 @@ class Known:
 
 
 class SearchMachine(RuleBasedStateMachine):
+    backend_name: ClassVar[str]
+
     def __init__(self) -> None:
         super().__init__()
         self._opened = ExitStack()
-        self._backend = SqliteBackend(Path(self._opened.enter_context(open_folder())))
+        self._backend = BACKENDS[self.backend_name](Path(self._opened.enter_context(open_folder())))
         self._stores: list[Store] = [self._backend.open(), self._backend.open()]
         self._known: dict[DocumentId, Known] = {}
         self._written = 0
@@ -72,6 +84,7 @@ class SearchMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         for store in self._stores:
             store.close()
+        self._backend.remove()
         self._opened.close()
 
     def _write(self, words: list[str], count: int) -> list[str]:
@@ -164,7 +177,7 @@ class SearchMachine(RuleBasedStateMachine):
         limit: int,
     ) -> None:
         scope = Scope(tags=tuple(tags), required=required, excluded=excluded)
-        allowed = {
+        within = {
             (document_id, place): (known, place)
             for document_id, known in self._known.items()
             for place in range(len(known.texts))
@@ -174,7 +187,7 @@ class SearchMachine(RuleBasedStateMachine):
         }
         with_words = {
             name
-            for name, (known, place) in allowed.items()
+            for name, (known, place) in within.items()
             if any(known.has(place, sought) for sought in (*words, *required))
         }
 
@@ -187,9 +200,9 @@ class SearchMachine(RuleBasedStateMachine):
         by_vector = self._stores[who].find_by_vector(query, scope, limit=limit).matches
         near = list(zip(by_vector.document_ids.tolist(), by_vector.ordinals.tolist(), strict=True))
         cosines = sorted(
-            (float(vector_of(known.texts[place]) @ query) for known, place in allowed.values()), reverse=True
+            (float(vector_of(known.texts[place]) @ query) for known, place in within.values()), reverse=True
         )
-        assert allowed.keys() >= set(near)
+        assert within.keys() >= set(near)
         # Numbers in files have half the precision.
         assert np.allclose(by_vector.scores, cosines[:limit], atol=2e-3)
 
@@ -203,12 +216,15 @@ class SearchMachine(RuleBasedStateMachine):
         assert store.load_vectors(chunk_ids).chunk_ids.tolist() == chunk_ids.tolist()
 
 
-def test_search_in_a_large_base_agrees_with_brute_force_whatever_is_done_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("backend_name", "examples"), [("sqlite", 40), ("postgres", amount(selection=8, full=80))])
+def test_search_in_a_large_base_agrees_with_brute_force_whatever_is_done_to_it(
+    monkeypatch: pytest.MonkeyPatch, backend_name: str, examples: int
+) -> None:
     for (module, name), value in SMALL.items():
         monkeypatch.setattr(module, name, value)
     run_state_machine_as_test(
-        SearchMachine,
+        type("Machine", (SearchMachine,), {"backend_name": backend_name}),
         settings=settings(
-            max_examples=40, stateful_step_count=60, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=examples, stateful_step_count=60, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )

@@ -15,6 +15,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from tests.amounts import amount
 from tests.contract.backends import BACKENDS
 from tests.contract.samples import LATER, commit, digest, file, index, note, revision, vector_of
 from tests.folders import open_folder
@@ -254,7 +255,7 @@ def test_the_store_agrees_with_a_dictionary_whatever_is_done_to_it(name: str) ->
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=60,
+            max_examples=60 if name == "sqlite" else amount(selection=12, full=60),
             stateful_step_count=25,
             deadline=None,
             suppress_health_check=[HealthCheck.too_slow],

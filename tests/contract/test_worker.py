@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.contract.samples import NOW, work_off, work_once
+from tests.kept import is_kept
 
 from kb.engine.documents import forget_job
 from kb.engine.errors import StorageFull, Unavailable
@@ -15,7 +16,7 @@ from kb.engine.ingestion.pipeline import Pipeline
 from kb.engine.ingestion.upkeep import KEEP_FINISHED_JOBS, forget_the_old
 from kb.engine.ingestion.worker import WAIT_FOR_ROOM
 from kb.engine.model import EmbeddingModel, FileSubmission, JobStatus, NoteSubmission, Vector, Vectors
-from kb.engine.originals import Originals
+from kb.engine.originals import FolderOriginals, Originals
 from kb.engine.ports import Embedder, Store
 
 
@@ -66,7 +67,7 @@ def moody(embedder: Embedder) -> MoodyEmbedder:
 
 @pytest.fixture
 def pipeline(store: Store, moody: MoodyEmbedder, clock: Clock, tmp_path: Path) -> Pipeline:
-    return Pipeline(store, Originals(tmp_path / "originals"), moody, clock)
+    return Pipeline(store, FolderOriginals(tmp_path / "originals"), moody, clock)
 
 
 def keep(originals: Originals, content: bytes) -> str:
@@ -150,12 +151,12 @@ def test_e24_old_jobs_are_forgotten_with_what_they_kept(store: Store, pipeline: 
 
     clock.now += KEEP_FINISHED_JOBS
     forget_the_old(store, pipeline.originals, clock.now)
-    assert pipeline.originals.path_of(blank).exists()
+    assert is_kept(pipeline.originals, blank)
 
     clock.now += timedelta(seconds=1)
     forget_the_old(store, pipeline.originals, clock.now)
     assert store.list_jobs(status=None, limit=1, offset=0).total == 0
-    assert not pipeline.originals.path_of(blank).exists()
+    assert not is_kept(pipeline.originals, blank)
 
 
 def test_e7_a_file_that_is_forgotten_while_it_is_read_is_dropped_without_a_fuss(
@@ -186,7 +187,7 @@ def test_e25_a_file_that_repeats_a_note_leaves_no_original_behind(store: Store, 
     work_off(pipeline)
 
     assert store.get_job(job.id).is_duplicate
-    assert not pipeline.originals.path_of(original).exists()
+    assert not is_kept(pipeline.originals, original)
 
 
 def test_e25_a_file_that_a_later_note_has_overtaken_is_not_read_and_leaves_no_original_behind(
@@ -202,7 +203,7 @@ def test_e25_a_file_that_a_later_note_has_overtaken_is_not_read_and_leaves_no_or
     assert document_id is not None
     assert store.read_document(document_id).text == "The otter dives."
     assert store.get_job(job.id).is_duplicate
-    assert not pipeline.originals.path_of(original).exists()
+    assert not is_kept(pipeline.originals, original)
 
 
 def test_a_job_waits_as_long_as_the_disk_is_full(

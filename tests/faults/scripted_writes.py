@@ -24,7 +24,7 @@ from tests.contract.samples import NOW, digest, file, index, note, revision
 from kb.engine.documents import delete_document, submit_file
 from kb.engine.errors import StorageFull, Unavailable
 from kb.engine.model import DocumentChange, DocumentQuery, FileSubmission, Lane, NoteSubmission
-from kb.engine.originals import Originals
+from kb.engine.originals import FolderOriginals
 from kb.engine.ports import Store
 from kb.engine.storage import open_store
 
@@ -132,7 +132,7 @@ def read_state(store: Store) -> State:
 class Writer:
     """Does the writes. Each can be done again when it is not known whether it was."""
 
-    def __init__(self, store: Store, originals: Originals) -> None:
+    def __init__(self, store: Store, originals: FolderOriginals) -> None:
         self._store = store
         self._originals = originals
         self._ticks = itertools.count()
@@ -208,7 +208,7 @@ def say(word: str) -> None:
 def main() -> None:
     folder, count = Path(sys.argv[1]), int(sys.argv[2])
     with closing(open_store(folder, model_fingerprint=MODEL)) as store:
-        writer = Writer(store, Originals(folder / "originals"))
+        writer = Writer(store, FolderOriginals(folder / "originals"))
         for write in itertools.islice(script(), count):
             for attempt in range(ATTEMPTS):
                 try:

@@ -16,7 +16,7 @@ from tests.engine_program import kb_command, own_environment
 from tests.faults.conftest import need_right
 
 from kb.engine.backup import read_manifest
-from kb.engine.originals import Originals
+from kb.engine.originals import FolderOriginals
 from kb.engine.storage.sqlite.integrity import check_base
 
 LARGE = 64 * 1024 * 1024
@@ -35,7 +35,7 @@ def read_base(data_dir: Path) -> Rows:
         with closing(apsw.Connection(str(copy / "kb.sqlite"))) as db:
             rows = db.execute("SELECT id, content_hash, original FROM documents ORDER BY id").fetchall()
         assert check_base(copy / "kb.sqlite") == []
-        originals = Originals(copy / "originals")
+        originals = FolderOriginals(copy / "originals")
         assert all(originals.path_of(str(row[2])).exists() for row in rows if row[2] is not None)
     finally:
         shutil.rmtree(copy)
@@ -90,7 +90,7 @@ def kill_at(point: Point, folder: Path, *arguments: str) -> None:
 
 @pytest.mark.usefixtures("strace")
 def test_a_killed_backup_is_never_called_one_and_harms_nothing(folder: Path, tell: Tell) -> None:
-    points = choose_points(folder, amount(selection=7, full=70), "backup", "undisturbed", "--data-dir", "data")
+    points = choose_points(folder, amount(selection=5, full=70), "backup", "undisturbed", "--data-dir", "data")
     rows = read_base(folder / "data")
     complete = 0
 
@@ -114,7 +114,7 @@ def test_a_killed_backup_is_never_called_one_and_harms_nothing(folder: Path, tel
 def test_a_killed_restore_leaves_the_old_base_or_the_new_one(folder: Path, tell: Tell) -> None:
     shutil.copytree(folder / "other", folder / "undisturbed")
     command = ("restore", "backup", "--yes", "--data-dir")
-    points = choose_points(folder, amount(selection=7, full=70), *command, "undisturbed")
+    points = choose_points(folder, amount(selection=5, full=70), *command, "undisturbed")
     old, new = read_base(folder / "other"), read_base(folder / "data")
     target = folder / "target"
     restored = 0

@@ -17,7 +17,7 @@ from pathlib import Path
 import apsw
 import numpy as np
 import pytest
-from tests.amounts import SEED, Tell
+from tests.amounts import SEED, Tell, amount
 from tests.contract.backends import SqliteBackend
 from tests.contract.samples import LATER, add, file, note, revision
 from tests.engine_program import kb_command, own_environment
@@ -26,10 +26,10 @@ from tests.folders import open_folder
 from kb.engine.errors import KbError
 from kb.engine.integrity import check_integrity
 from kb.engine.model import CheckCursor, DamageKind, DocumentQuery, IndexedChunk, IndexedText, Passage, Vector
-from kb.engine.originals import Originals
+from kb.engine.originals import FolderOriginals
 from kb.engine.storage.sqlite.integrity import check_base
 
-FLIPS = 100
+FLIPS = amount(selection=48, full=100)
 FLIPS_IN_ORIGINALS = 20
 ZEROED_PAGES = 20
 TRUNCATIONS = 10
@@ -181,7 +181,7 @@ def test_every_flipped_bit_in_what_is_stored_is_found(base: Base, rng: random.Ra
 def test_every_flipped_bit_in_an_original_is_found(rng: random.Random) -> None:
     """E21"""
     with open_folder() as name, closing(SqliteBackend(Path(name)).open()) as store:
-        originals = Originals(Path(name) / "originals")
+        originals = FolderOriginals(Path(name) / "originals")
         paths = []
         for _ in range(4):
             content = write(rng, 2000)

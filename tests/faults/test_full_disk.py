@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.amounts import Tell
-from tests.engine_program import EngineProgram
+from tests.engine_program import EngineAlone, EngineProgram
 from tests.faults.conftest import need_right
 from tests.faults.consistency import assert_base_is_consistent
 
@@ -52,7 +52,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallDisk]:
 def small_engine(
     disk: SmallDisk, model_folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[EngineProgram]:
-    program = EngineProgram(tmp_path_factory.mktemp("small"))
+    program = EngineAlone(tmp_path_factory.mktemp("small"))
     program.data_dir = disk.folder / "data"
     program.start()
     yield program
@@ -162,7 +162,7 @@ def test_a_job_whose_commit_finds_the_disk_full_is_tried_again_until_there_is_ro
     with disk.filled(leaving_bytes=MB):
         job_id = add_note(http, many_chunks).raise_for_status().json()["id"]
         # Whether that can be noted in the base as well depends on how much room its heartbeats have left.
-        wait_for_log(small_engine, f"Job {job_id} waits for room on the disk")
+        wait_for_log(small_engine, f"Job {job_id} waits: The disk is full")
         assert http.get(f"/jobs/{job_id}").json()["status"] != "completed"
 
     job = wait_for_job(http, job_id, "completed")

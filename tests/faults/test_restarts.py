@@ -63,7 +63,7 @@ def call_tool(engine: EngineProgram, name: str, arguments: dict[str, Any]) -> di
 def test_repeating_what_a_restart_left_unanswered_creates_nothing_twice(engine: EngineProgram, tell: Tell) -> None:
     """E4, E24, M4"""
     submitters = [Submitter(engine.url, str(number)) for number in range(SUBMITTERS)]
-    restarts = amount(selection=2, full=20)
+    restarts = amount(selection=1, full=20)
     stopping = threading.Event()
 
     with ThreadPoolExecutor(SUBMITTERS) as threads:

@@ -23,7 +23,7 @@ from tests.faults.consistency import assert_base_is_consistent, assert_originals
 from tests.faults.scripted_writes import State, read_state, states
 from tests.folders import open_folder
 
-from kb.engine.originals import Originals
+from kb.engine.originals import FolderOriginals
 from kb.engine.storage import open_store
 
 CALLS = ("pwrite64", "write", "fsync", "fdatasync", "ftruncate", "rename", "unlink", "mkdir")
@@ -80,7 +80,7 @@ def _spread(points: Sequence[Point], count: int, chance: random.Random) -> list[
 
 def read_base(folder: Path) -> State:
     """What a fresh start finds, after it has been found whole."""
-    originals = Originals(folder / "originals")
+    originals = FolderOriginals(folder / "originals")
     with closing(open_store(folder, model_fingerprint=MODEL)) as store:
         originals.sweep(store.is_original_in_use)
         state = read_state(store)

@@ -26,7 +26,20 @@ FROM_SAMPLES: dict[str, Callable[[], Iterable[HostileFile]]] = {
 
 
 def choose_generated(kind: str) -> list[HostileFile]:
-    return [file for file in GENERATED[kind]() if IS_FULL or not file.is_slow]
+    files = list(GENERATED[kind]())
+    return files if IS_FULL else take_turns([file for file in files if not file.is_slow])
+
+
+def take_turns(files: list[HostileFile]) -> list[HostileFile]:
+    """Each harm in two of the formats that it is done to, and in other two each time."""
+    by_harm: dict[str, list[HostileFile]] = {}
+    for file in files:
+        by_harm.setdefault(file.filename.rpartition(".")[0], []).append(file)
+    chosen: list[HostileFile] = []
+    for turn, same in enumerate(by_harm.values()):
+        places = {turn % len(same), (turn + 1) % len(same)}
+        chosen += [same[place] for place in sorted(places)]
+    return chosen
 
 
 def choose_from_samples(kind: str, *, at_most: int) -> list[HostileFile]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from tests.amounts import amount
 from tests.hostile.containers import CONTAINERS, MEGABYTE
 from tests.hostile.hostile_file import CORRUPT, LIMIT, NO_TEXT, READ, HostileFile, hostile
 
@@ -63,6 +64,7 @@ def _nested() -> Iterator[HostileFile]:
                 f"nested-{tag.decode().replace('><', '-')}-{depth}.html",
                 partial(_nested_html, tag, depth),
                 *([READ] if depth < 1000 else [READ, LIMIT]),
+                is_slow=depth == _DEEP and tag != b"div",
             )
 
 
@@ -111,7 +113,7 @@ def _in_html() -> Iterator[HostileFile]:
         "one-long-attribute": lambda: b'<p>word<a title="' + b"a" * 10 * MEGABYTE + b'">x</a>',
         "comments-unclosed": lambda: b"<p>word" + b"<!--" * 500_000,
         "tags-unclosed": lambda: b"<p>word" + b"<a" * 2_000_000,
-        "tags-without-number": lambda: b"<p>word" + b"<br>" * 1_000_000,
+        "tags-without-number": lambda: b"<p>word" + b"<br>" * amount(selection=200_000, full=1_000_000),
         "ends-without-beginnings": lambda: b"<p>word" + b"</div>" * 1_000_000,
         "formatting-misnested": lambda: b"<p>word" + b"<b><i><p></b></i>" * 20_000,
         "a-script-unclosed": lambda: b"<p>word<script>" + b"</" * 1_000_000,
@@ -124,7 +126,7 @@ def _in_html() -> Iterator[HostileFile]:
         ),
         "charset-utf-7": lambda: b'<meta charset="utf-7"><p>word +ADw-script+AD4-',
         "lists-of-lists": lambda: b"<p>word" + b"<ul><li>a" * 5_000,
-        "headings-without-end": lambda: b"<p>word" + b"<h1>a</h1><h6>b</h6>" * 100_000,
+        "headings-without-end": lambda: b"<p>word" + b"<h1>a</h1><h6>b</h6>" * amount(selection=20_000, full=100_000),
     }
     for name, make_body in cases.items():
         yield hostile(f"{name}.html", partial(_html, make_body), READ, LIMIT)

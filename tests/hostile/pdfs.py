@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from tests.amounts import amount
 from tests.hostile.containers import MEGABYTE
 from tests.hostile.hostile_file import CORRUPT, ENCRYPTED, LIMIT, NO_TEXT, READ, TIMEOUT, HostileFile, hostile, noise
 
@@ -122,7 +123,7 @@ def _bombs() -> Iterator[HostileFile]:
     twice = b"/Filter [/FlateDecode /FlateDecode]"
     yield hostile(
         "packed-twice.pdf",
-        lambda: _with_content(zlib.compress(flate(blanks, 4096)), twice),
+        lambda: _with_content(zlib.compress(flate(blanks, amount(selection=1536, full=4096))), twice),
         READ,
         LIMIT,
         TIMEOUT,

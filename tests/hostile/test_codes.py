@@ -43,7 +43,7 @@ def test_what_is_read_of_a_text_is_not_many_times_its_file() -> None:
 
 def test_a_damaged_sample_is_read_as_far_as_it_is_whole_or_refused(tell: Tell) -> None:
     """I5: cut files and turned bits"""
-    endings = read_all(choose_from_samples("damaged samples", at_most=60))
+    endings = read_all(choose_from_samples("damaged samples", at_most=30))
 
     assert wrong(endings) == []
     tell(f"Damaged samples, {count(endings)}")
@@ -51,7 +51,7 @@ def test_a_damaged_sample_is_read_as_far_as_it_is_whole_or_refused(tell: Tell) -
 
 def test_a_misnamed_sample_is_read_or_refused(tell: Tell) -> None:
     """I1"""
-    endings = read_all(choose_from_samples("misnamed samples", at_most=20))
+    endings = read_all(choose_from_samples("misnamed samples", at_most=12))
 
     assert wrong(endings) == []
     tell(f"Misnamed samples, {count(endings)}")

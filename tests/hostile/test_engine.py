@@ -58,7 +58,7 @@ def choose_files() -> list[HostileFile]:
     chosen: list[HostileFile] = []
     for list_files in (GENERATED | FROM_SAMPLES).values():
         files = [file for file in list_files() if not file.is_slow and _ends_soon(file)]
-        chosen += spread(files, amount(selection=5, full=25))
+        chosen += spread(files, amount(selection=3, full=25))
     return chosen
 
 
@@ -73,11 +73,10 @@ def test_hostile_files_fail_one_by_one_and_nothing_else_does(
     """I5, E2: right codes, searches answered, memory flat, nothing written elsewhere, no network, no process left."""
     add_known_document(http)
     worker, log = find_worker(engine), tmp_path / "calls"
-    outside = list_outside(engine)
+    files, outside = choose_files(), list_outside(engine)
     before, worker_before = megabytes(psutil.Process(engine.process.pid)), megabytes(worker)
 
-    with watching(engine, KNOWN_WORD) as watched, traced(worker, log):
-        files = choose_files()
+    with watching(engine, KNOWN_WORD, pause_seconds=0.2) as watched, traced(worker, log):
         jobs = [submit(http, file.filename, file.make()) for file in files]
         ends = [code_of(wait_until_finished(http, job)) for job in jobs]
 

@@ -16,7 +16,7 @@ from tests.hostile.fuzz_json import fuzzed_bundle
 from kb.engine.errors import InvalidRequest, TooLarge
 from kb.engine.exchange.importing import import_bundle
 from kb.engine.model import EmbeddingModel
-from kb.engine.originals import Originals
+from kb.engine.originals import FolderOriginals
 
 BUNDLES = amount(selection=200, full=5_000)
 MAX_FILE_BYTES = 1_000
@@ -27,7 +27,7 @@ _CHANGING = re.compile(r"[0-9a-f-]{36,64}|\d+")
 
 def test_a_bundle_that_is_almost_right_is_imported_or_refused_and_the_base_is_whole(tmp_path: Path, tell: Tell) -> None:
     """E21"""
-    originals, told = Originals(tmp_path / "originals"), Counter[str]()
+    originals, told = FolderOriginals(tmp_path / "originals"), Counter[str]()
     with closing(SqliteBackend(tmp_path).open(_MODEL.fingerprint)) as store:
         for number in range(BUNDLES):
             content = hashlib.shake_256(b"%d" % number).digest(50)

@@ -38,7 +38,7 @@ def test_a_page_of_a_hostile_file_is_drawn_small_enough_or_refused(tmp_path: Pat
     """W1, I5"""
     files = [file for kind in ("PDFs", "pictures") for file in choose_generated(kind) if has_pages(format_of(file))]
 
-    endings = [draw(file, tmp_path) for file in (files if IS_FULL else spread(files, at_most=20))]
+    endings = [draw(file, tmp_path) for file in (files if IS_FULL else spread(files, at_most=12))]
 
     assert set(endings) <= {"drawn", *CODES}
     assert {"drawn", CORRUPT} <= set(endings)

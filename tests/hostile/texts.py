@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from tests.amounts import amount
 from tests.hostile.containers import MEGABYTE
 from tests.hostile.hostile_file import CORRUPT, LIMIT, NO_TEXT, READ, HostileFile, hostile, noise
 
@@ -35,6 +36,9 @@ REPEATED = {
     "accents": "e\u0301\u0323".encode(),
     "old-umlaut": b"\xe4",
 }
+# So many that a reader that looks at all of them once more for each is noticed.
+_MANY = amount(selection=20_000, full=100_000)
+_REPEATED_MEGABYTES = amount(selection=3, full=10)
 _LONG_TABLES = {"one-line-of-50-MB", "one-cell-of-50-MB", "a-quote-unclosed"}
 # A blank file is not even a damaged one of these.
 _WITHOUT_MARKUP = {"rtf": (CORRUPT,), "svg": (CORRUPT,)}
@@ -52,7 +56,7 @@ def hostile_texts() -> Iterator[HostileFile]:
 
 
 def _repetitions() -> Iterator[HostileFile]:
-    """Ten megabytes of one thing, as each format that is text."""
+    """Megabytes of one thing, as each format that is text."""
     for extension in TEXT_EXTENSIONS:
         for place, (name, unit) in enumerate(REPEATED.items()):
             # The selection takes each format once, with something else each time.
@@ -61,11 +65,13 @@ def _repetitions() -> Iterator[HostileFile]:
             if name not in _BLANKS:
                 # Nothing but markup is no text.
                 ends += (READ, CORRUPT, LIMIT)
-            yield hostile(f"10-MB-of-{name}.{extension}", partial(_repeat, unit), *ends, is_slow=is_left_out)
+            yield hostile(
+                f"{_REPEATED_MEGABYTES}-MB-of-{name}.{extension}", partial(_repeat, unit), *ends, is_slow=is_left_out
+            )
 
 
 def _repeat(unit: bytes) -> bytes:
-    return unit * (10 * MEGABYTE // len(unit))
+    return unit * (_REPEATED_MEGABYTES * MEGABYTE // len(unit))
 
 
 def _in_rtf() -> Iterator[HostileFile]:
@@ -78,10 +84,10 @@ def _in_rtf() -> Iterator[HostileFile]:
         "numbers-without-end": lambda: b"word \\fs" + b"9" * 1_000_000 + b" word",
         "letters-beyond-unicode": lambda: b"word \\u99999999?\\u-99999999?\\u55296?",
         "a-long-control-word": lambda: b"word \\" + b"a" * 1_000_000,
-        "escapes": lambda: b"word " + b"\\'e4" * 1_000_000,
+        "escapes": lambda: b"word " + b"\\'e4" * 10 * _MANY,
         "fallbacks-without-end": lambda: b"word \\uc1000000000 \\u228 word",
         "a-picture": lambda: b"word {\\pict " + b"00" * 5_000_000 + b"}",
-        "rows-without-end": lambda: b"word " + b"\\trowd\\cell\\row" * 200_000,
+        "rows-without-end": lambda: b"word " + b"\\trowd\\cell\\row" * 2 * _MANY,
         "a-font-table-without-end": lambda: b"{\\fonttbl" + b"{\\f1 a;}" * 200_000 + b"}word",
     }
     for name, make in cases.items():
@@ -100,7 +106,7 @@ def _in_mail() -> Iterator[HostileFile]:
         "parts-in-parts": lambda: head + _nested_parts(1_000) + b"word\n",
         "mails-in-mails": lambda: head + b"Content-Type: message/rfc822\n\n" * 1_000 + b"Subject: word\n\nword\n",
         "parts-without-end": lambda: (
-            head + b'Content-Type: multipart/mixed; boundary="b"\n\n' + b"--b\n\nword\n" * 50_000 + b"--b--"
+            head + b'Content-Type: multipart/mixed; boundary="b"\n\n' + b"--b\n\nword\n" * (_MANY // 2) + b"--b--"
         ),
         "a-boundary-of-nothing": lambda: (
             head + b'Content-Type: multipart/mixed; boundary=""\n\n' + b"--\n" * 100_000 + b"word"
@@ -163,13 +169,13 @@ def _in_tables() -> Iterator[HostileFile]:
             b",".join(b"c%d" % number for number in range(500_000))
             + b"\n"
             + (b"1," * 400_000 + b"1\n")
-            + b"1,2\n" * 300_000
+            + b"1,2\n" * 3 * _MANY
         ),
         "rows-of-all-lengths": lambda: (
             b"a\n" + b"".join(b"x" + b"," * (number % 500) + b"\n" for number in range(20_000))
         ),
-        "delimiters-of-every-kind": lambda: b"a,b;c\td|e\n" * 200_000,
-        "nothing-but-delimiters": lambda: b",;\t|\n" * 200_000,
+        "delimiters-of-every-kind": lambda: b"a,b;c\td|e\n" * 2 * _MANY,
+        "nothing-but-delimiters": lambda: b",;\t|\n" * 2 * _MANY,
     }
     for name, make in cases.items():
         ends = (NO_TEXT, READ) if name.startswith("nothing") else (READ, LIMIT)
@@ -200,12 +206,12 @@ def _in_code_and_markdown() -> Iterator[HostileFile]:
         "operators.py": lambda: b"word = " + b"-" * 100_000 + b"1",
         "attributes.py": lambda: b"word" + b".a" * 100_000,
         "definitions-in-definitions.py": lambda: b"".join(b" " * level + b"def word():\n" for level in range(2_000)),
-        "definitions-without-end.py": lambda: b"def word():\n    pass\n" * 100_000,
+        "definitions-without-end.py": lambda: b"def word():\n    pass\n" * _MANY,
         "a-string-unclosed.py": lambda: b'word = """' + b"a" * 5 * MEGABYTE,
-        "decorators.py": lambda: b"@word\n" * 200_000,
+        "decorators.py": lambda: b"@word\n" * 2 * _MANY,
         "links-in-links.md": lambda: b"word " + b"[" * 100_000 + b"](" * 100_000,
-        "headings-of-nothing.md": lambda: b"word\n\n" + b"#\n" * 100_000,
-        "headings-underlined.md": lambda: b"word\n---\n" * 200_000,
+        "headings-of-nothing.md": lambda: b"word\n\n" + b"#\n" * _MANY,
+        "headings-underlined.md": lambda: b"word\n---\n" * 2 * _MANY,
         "fences-unclosed.md": lambda: b"word\n" + b"```\n" * 200_001,
         "fences-of-all-lengths.md": lambda: b"word\n" + b"".join(b"`" * length + b"\n" for length in range(3, 3_000)),
         "front-matter-unclosed.md": lambda: b"---\n" + b"word: a\n" * 500_000,

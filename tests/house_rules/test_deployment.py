@@ -6,14 +6,23 @@ D2, and the deployment scenarios of the MCP server. No container and no service 
 import json
 import re
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 import pytest
-import yaml
 from packaging.requirements import Requirement
+from tests.deployment import (
+    PROGRAMS,
+    ROOT,
+    SCALED,
+    SERVICES,
+    engine_settings,
+    last_of,
+    mcp_settings,
+    read_compose,
+    read_stages,
+    steps_of,
+)
 
 from kb.child import STOP_WITHIN_SECONDS
 from kb.cli.table import ENTRIES
@@ -21,81 +30,31 @@ from kb.engine.api.app import create_routes
 from kb.engine.processes.engine_process import SHUTDOWN_WITHIN_SECONDS
 from kb.mcp.guard import HEALTH_PATH
 from kb.mcp.uploads import BYTES_PER_MB, MAX_STAGED_BYTES
-from kb.settings import EngineSettings, McpSettings, SettingsError, describe_options, read_settings
+from kb.settings import EngineSettings, SettingsError, describe_options, read_settings
 
-ROOT = Path(__file__).parents[2]
 DOCKERFILES = sorted((ROOT / "deploy").glob("*.Dockerfile"))
-PAGES = [ROOT / "docs" / "how-to" / name for name in ("run-in-containers.md", "harden.md")]
+PAGES = [ROOT / "docs" / "how-to" / name for name in ("run-in-containers.md", "harden.md", "scale-out.md")]
 UNIT = ROOT / "deploy" / "systemd" / "kb.service"
-
-Service: TypeAlias = dict[str, Any]  # Any: YAML
-Steps: TypeAlias = list[tuple[str, str]]
 
 # Fixed by the image; the port that the host sees is chosen where it is published.
 FIXED = {"KB_PORT", "KB_MCP_PORT", "KB_EMBEDDING_MODEL"}
 
-
-def read_compose(given: Mapping[str, str] = {}) -> dict[str, Any]:
-    """As somebody gets it who has set these variables: any other `${NAME:-default}` is its default."""
-    text = (ROOT / "compose.yaml").read_text(encoding="utf-8")
-    filled = re.sub(r"\$\{(\w+):-([^}]*)\}", lambda match: given.get(match[1], match[2]), text)
-    compose: dict[str, Any] = yaml.safe_load(filled)
-    return compose
-
-
-SERVICES: dict[str, Service] = read_compose()["services"]
-ENGINES = [name for name, service in SERVICES.items() if service["build"]["target"] == "engine"]
-
-
-def read_stages(dockerfile: Path) -> dict[str, Steps]:
-    """The instructions of each stage, after those of the stage that it starts from."""
-    text = re.sub(r"^#.*\n", "", dockerfile.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    stages: dict[str, Steps] = {}
-    name = ""
-    for line in re.sub(r"\\\n\s*", "", text).splitlines():
-        instruction, _, rest = line.partition(" ")
-        if instruction == "FROM":
-            origin, _, name = rest.partition(" AS ")
-            stages[name] = list(stages.get(origin, []))
-        elif line:
-            stages[name].append((instruction, rest))
-    return stages
-
-
-def steps_of(service: Service) -> Steps:
-    return read_stages(ROOT / service["build"]["dockerfile"])[service["build"]["target"]]
-
-
-def last_of(instruction: str, steps: Steps) -> str:
-    return [rest for name, rest in steps if name == instruction][-1]
-
-
-def environment_of(name: str, given: Mapping[str, str]) -> dict[str, str]:
-    """What the program sees: the values that stand there, and of those without one the values that are given."""
-    named: dict[str, str | None] = read_compose(given)["services"][name]["environment"]
-    values = {name: given.get(name) if value is None else value for name, value in named.items()}
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def engine_settings(name: str, folder: Path, given: Mapping[str, str] = {}) -> EngineSettings:
-    return read_settings(EngineSettings, {}, environment_of(name, given), folder)
-
-
-def mcp_settings(folder: Path, given: Mapping[str, str] = {}) -> McpSettings:
-    return read_settings(McpSettings, {}, environment_of("mcp", given), folder)
+# On its own, each of these is an engine or an MCP server that can be called from the host.
+SINGLE = [name for name in PROGRAMS if name not in SCALED]
+ENGINES = [name for name in SINGLE if PROGRAMS[name]["build"]["target"] == "engine"]
 
 
 def test_engine_and_mcp_server_start_by_default_and_one_profile_stands_for_each_kind_of_device() -> None:
     """D2"""
-    profiles = {name: service.get("profiles") for name, service in SERVICES.items()}
+    profiles = {name: service.get("profiles") for name, service in SERVICES.items() if name not in SCALED}
 
     assert profiles == {"engine": None, "mcp": None, "engine-nvidia": ["nvidia"], "engine-rocm": ["rocm"]}
-    assert {Path(SERVICES[name]["build"]["dockerfile"]) for name in SERVICES} == {
+    assert {Path(service["build"]["dockerfile"]) for service in PROGRAMS.values()} == {
         path.relative_to(ROOT) for path in DOCKERFILES
     }
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", SINGLE)
 def test_each_image_runs_the_kb_command_of_its_program(name: str) -> None:
     """D2"""
     commands = set(ENTRIES)
@@ -106,7 +65,7 @@ def test_each_image_runs_the_kb_command_of_its_program(name: str) -> None:
     assert command[1] in commands
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", SINGLE)
 def test_each_port_is_the_programs_own_and_published_on_loopback_only(name: str, tmp_path: Path) -> None:
     """D2"""
     port = mcp_settings(tmp_path).mcp_port if name == "mcp" else engine_settings(name, tmp_path).port
@@ -181,7 +140,7 @@ def test_names_that_are_added_do_not_shut_out_the_health_checks_and_the_mcp_serv
     assert {"127.0.0.1", "agents.example.org"} <= set(server.accepted_hosts)
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_every_option_of_a_program_can_be_given_to_its_container(name: str) -> None:
     """D2"""
     program = SERVICES[name]["build"]["target"]
@@ -195,12 +154,12 @@ def test_every_variable_that_is_named_is_a_setting(path: Path) -> None:
     """D2"""
     settings = {option.variable for option in describe_options()}
 
-    named = set(re.findall(r"\bKB_[A-Z_]+", path.read_text(encoding="utf-8")))
+    named = set(re.findall(r"\bKB_[A-Z0-9_]+", path.read_text(encoding="utf-8")))
 
     assert {name.removesuffix("_FILE") for name in named} <= settings
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_a_container_is_not_root_and_can_write_only_where_it_must(name: str) -> None:
     """D2"""
     service = SERVICES[name]
@@ -221,7 +180,7 @@ def test_the_one_volume_is_the_data_directory_and_belongs_to_the_containers_user
     """D2"""
     settings = engine_settings(name, tmp_path)
 
-    assert list(read_compose()["volumes"]) == ["data"]
+    assert "data" in read_compose()["volumes"]
     assert "volumes" not in SERVICES["mcp"]
     assert SERVICES[name]["volumes"] == [f"data:{settings.data_dir}"]
     assert ("RUN", f"install --directory --owner=kb --group=kb {settings.data_dir}") in steps_of(SERVICES[name])

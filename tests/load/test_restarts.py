@@ -21,7 +21,7 @@ from tests.mcp_server.programs import Json, McpProgram
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
-RESTARTS = amount(selection=2, full=20)
+RESTARTS = amount(selection=1, full=20)
 GO_ON_WITHIN_SECONDS = 5.0
 NOTES_BETWEEN_RESTARTS = 8
 ANSWER_WITHIN_SECONDS = 30

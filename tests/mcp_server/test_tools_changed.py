@@ -9,7 +9,7 @@ import anyio
 import httpx
 import pytest
 from anyio.to_thread import run_sync
-from tests.engine_program import EngineProgram
+from tests.engine_program import EngineAlone
 from tests.mcp_server.conftest import until
 from tests.mcp_server.fixtures_processes import wait_until
 from tests.mcp_server.programs import READING_TOOLS, Json, RawClient, sdk_client
@@ -42,7 +42,7 @@ class Keyring:
     def __init__(self, folder: Path) -> None:
         self._files = {"write": folder / "full.key", "read": folder / "reading.key"}
         settings = {"KB_API_KEY_FILE": self._files["write"], "KB_API_KEY_READONLY_FILE": self._files["read"]}
-        self.program = EngineProgram(folder, {name: str(file) for name, file in settings.items()})
+        self.program = EngineAlone(folder, {name: str(file) for name, file in settings.items()})
         self._access = ""
 
     def let_server(self, access: str) -> None:

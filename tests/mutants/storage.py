@@ -2,15 +2,16 @@
 
 from tests.mutants.mutant import Mutant
 
-API, SQLITE = "src/kb/engine/api", "src/kb/engine/storage/sqlite"
+API = "src/kb/engine/api"
+SQLITE, TABLES = "src/kb/engine/storage/sqlite", "src/kb/engine/storage/tables"
 
 STORAGE = (
     Mutant(
         "A document is committed before its chunks are.",
-        f"{SQLITE}/chunks.py",
-        "    for ordinal, chunk in enumerate(text.chunks):\n",
-        '    db.execute("COMMIT")\n    db.execute("BEGIN IMMEDIATE")\n'
-        "    for ordinal, chunk in enumerate(text.chunks):\n",
+        f"{SQLITE}/connection.py",
+        "        for ordinal, chunk in enumerate(chunks):\n",
+        '        self.execute("COMMIT")\n        self.execute("BEGIN IMMEDIATE")\n'
+        "        for ordinal, chunk in enumerate(chunks):\n",
         "tests/faults/test_write_calls.py",
     ),
     Mutant(
@@ -29,7 +30,7 @@ STORAGE = (
     ),
     Mutant(
         "A job is completed by a worker that has lost it.",
-        f"{SQLITE}/claims.py",
+        f"{TABLES}/claims.py",
         "    if holds is None:\n",
         "    if False:\n",
         "tests/contract/test_jobs.py",
@@ -39,21 +40,43 @@ STORAGE = (
         f"{SQLITE}/integrity.py",
         "    if not is_whole:\n        found.add(DamageKind.CHUNK,",
         "    if False:\n        found.add(DamageKind.CHUNK,",
-        "tests/contract/test_integrity.py",
+        "tests/contract/sqlite/test_integrity.py",
     ),
     Mutant(
         "A scrub does not compare an original with its name.",
-        "src/kb/engine/integrity.py",
-        "[] if digest == used.name else",
-        "[] if digest else",
-        "tests/contract/test_integrity.py",
+        "src/kb/engine/originals/folder.py",
+        "        if digest != name:\n",
+        "        if False:\n",
+        "tests/contract/sqlite/test_integrity.py",
+    ),
+    Mutant(
+        "A deletion takes copies on S3 that were written just now.",
+        "src/kb/engine/originals/objects.py",
+        'if copy["last_modified"] <= old]',
+        "if copy]",
+        "tests/contract/test_originals_on_s3.py",
+    ),
+    Mutant(
+        "An upload counts on a copy on S3 that is there already.",
+        "src/kb/engine/originals/objects.py",
+        """        with translated_errors():
+            obstore.put(
+                self._store,
+                self._name_copy(name),""",
+        """        with translated_errors():
+            for _ in self._list_copies(name):
+                return
+            obstore.put(
+                self._store,
+                self._name_copy(name),""",
+        "tests/contract/test_originals_on_s3.py",
     ),
     Mutant(
         "A backup takes a damaged original for whole.",
-        "src/kb/engine/originals.py",
+        "src/kb/engine/originals/disk.py",
         "    if digest.hexdigest() != name:\n",
         "    if False:\n",
-        "tests/contract/test_backup.py",
+        "tests/contract/sqlite/test_backup.py",
     ),
     Mutant(
         "Words are not quoted for FTS5.",
@@ -64,14 +87,14 @@ STORAGE = (
     ),
     Mutant(
         "The key of a filter stands in the SQL.",
-        f"{SQLITE}/scope.py",
-        'entry.key = ? AND {condition})")\n        values.extend([key, *needed])',
-        "entry.key = '{key}' AND {condition})\")\n        values.extend(needed)",
+        f"{SQLITE}/connection.py",
+        'entry.key = ? AND {condition})", [key, *needed]',
+        "entry.key = '{key}' AND {condition})\", needed",
         "tests/contract/test_search.py",
     ),
     Mutant(
         "A tag stands in the SQL.",
-        f"{SQLITE}/scope.py",
+        f"{TABLES}/scope.py",
         'WHERE name = ?)")\n        values.append(tag)',
         """WHERE name = '" + tag + "')")""",
         "tests/security/test_injection.py",
@@ -81,7 +104,7 @@ STORAGE = (
         f"{SQLITE}/database.py",
         '("secure_delete", "on")',
         '("secure_delete", "off")',
-        "tests/contract/test_sqlite_file.py",
+        "tests/contract/sqlite/test_sqlite_file.py",
     ),
     Mutant(
         "If-Match is ignored.",
@@ -92,7 +115,7 @@ STORAGE = (
     ),
     Mutant(
         "The Idempotency-Key is ignored.",
-        f"{SQLITE}/jobs.py",
+        f"{TABLES}/jobs.py",
         "                if earlier is not None:\n",
         "                if False:\n",
         "tests/api/test_jobs.py",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.amounts import IS_FULL
-from tests.engine_program import EngineProgram
+from tests.engine_program import EngineAlone, EngineProgram
 from tests.mcp_server.programs import McpProgram, RawClient
 from tests.security.surfaces import KEYS, bearer, open_api
 
@@ -53,7 +53,7 @@ def test_programs_that_are_started_again_one_by_one_never_shut_anybody_out(model
     """E1, M2: the engine learns the new key first, then who calls it; then the old one goes."""
     key_file = tmp_path / "keys"
     key_file.write_text(OLD, encoding="utf-8")
-    engine = EngineProgram(tmp_path, {"KB_API_KEY_FILE": str(key_file)})
+    engine = EngineAlone(tmp_path, {"KB_API_KEY_FILE": str(key_file)})
     engine.start()
     with McpProgram(tmp_path / "old", engine.url, {"KB_API_KEY": OLD}) as old, RawClient(old.url) as client:
         assert client.call("kb_status")["access"] == "write"

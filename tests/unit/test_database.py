@@ -104,8 +104,8 @@ def test_what_a_write_has_not_committed_is_undone_when_the_database_is_closed(
         database.close()
         assert isinstance(under_way.exception(timeout=10), Unavailable)
 
-    with closing(apsw.Connection(str(path))) as db:
-        assert db.execute("SELECT count(*) FROM kept").get == 0
+    with closing(apsw.Connection(str(path))) as left:
+        assert left.execute("SELECT count(*) FROM kept").get == 0
 
 
 @pytest.mark.parametrize("statement", ["BEGIN IMMEDIATE", "COMMIT"])

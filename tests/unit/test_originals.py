@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kb.engine.originals import Originals, make_folder
+from kb.engine.originals import FolderOriginals, make_folder
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return paths
 
 
-def keep(originals: Originals, content: bytes) -> Path:
+def keep(originals: FolderOriginals, content: bytes) -> Path:
     with originals.receive() as incoming, originals.locked():
         incoming.write(content)
         name = incoming.finish()
@@ -35,7 +35,7 @@ def test_an_original_that_is_kept_is_on_disk_with_the_folders_that_name_it(
     tmp_path: Path, synced: list[Path], *, is_there_already: bool
 ) -> None:
     """Also one that is there already: whoever put it there may have been killed before it was."""
-    originals = Originals(tmp_path / "originals")
+    originals = FolderOriginals(tmp_path / "originals")
     if is_there_already:
         keep(originals, b"the same")
     synced.clear()

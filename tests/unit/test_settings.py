@@ -339,3 +339,39 @@ def test_a_collection_has_a_short_name_without_a_colon(tmp_path: Path, collectio
 def test_a_flag_of_the_mcp_server_is_named_as_the_user_typed_it(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match='--host is "a b"'):
         read_mcp(tmp_path, flags={"mcp_host": "a b"})
+
+
+def test_originals_are_in_the_data_directory_or_in_a_bucket(tmp_path: Path) -> None:
+    assert read_engine(tmp_path).originals_url == ""
+    assert read_engine(tmp_path, {"KB_ORIGINALS_URL": "s3://a-bucket/some/prefix/"}).originals_url == (
+        "s3://a-bucket/some/prefix"
+    )
+
+
+@pytest.mark.parametrize(
+    "url", ["a-bucket", "https://a-bucket", "s3://", "s3://ab", "s3://A_B_C", "s3://key:secret@bucket", "s3://abc/../d"]
+)
+def test_what_is_no_place_in_a_bucket_is_refused(tmp_path: Path, url: str) -> None:
+    with pytest.raises(
+        SettingsError, match=r"KB_ORIGINALS_URL is .*; allowed: s3://BUCKET or s3://BUCKET/PREFIX"
+    ) as told:
+        read_engine(tmp_path, {"KB_ORIGINALS_URL": url})
+
+    assert "secret" not in str(told.value)
+
+
+def test_a_key_to_a_bucket_has_two_parts(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="Set both, or none"):
+        read_engine(tmp_path, {"KB_S3_ACCESS_KEY": "a-name"})
+
+
+def test_a_key_to_a_bucket_can_stand_in_files_and_is_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "name").write_text("a-name\n")
+    (tmp_path / "secret").write_text("hush\n")
+    environ = {"KB_S3_ACCESS_KEY_FILE": str(tmp_path / "name"), "KB_S3_SECRET_KEY_FILE": str(tmp_path / "secret")}
+
+    engine = read_engine(tmp_path, environ)
+
+    assert (engine.s3_access_key.get_secret_value(), engine.s3_secret_key.get_secret_value()) == ("a-name", "hush")
+    assert "hush" not in repr(engine)
+    assert "a-name" not in repr(engine)

@@ -3,8 +3,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.engine.storage.sqlite.match_expression import Phrase
-from kb.engine.storage.sqlite.word_plan import (
+from kb.engine.storage.words.phrases import Phrase
+from kb.engine.storage.words.word_plan import (
     RANKED_IN_FULL,
     SMALL_BASE,
     CountedPhrase,

@@ -82,7 +82,8 @@ class KbStore(Contestant):
             connection.pragma("synchronous", "off")
         for document in documents:
             self._store.add_portable(_to_portable(document, self._fingerprint), now=datetime.now(UTC))
-        # What a worker does meanwhile.
+        # What a worker does meanwhile: at the second look it sees that the base has come to rest.
+        self._store.tune_search()
         self._store.tune_search()
 
     def search(self, query: Query) -> list[int]:

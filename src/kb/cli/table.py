@@ -22,7 +22,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("up", "programs:up", "Start engine and MCP server, for one person on one machine."),
         Entry("engine", "programs:engine", "Start the engine alone: the HTTP API with its worker."),
         Entry("mcp", "programs:mcp", "Start the MCP server alone, for an engine that runs elsewhere."),
-        Entry("worker", "programs:worker", "Start one more worker on the engine's data directory."),
+        Entry("worker", "programs:worker", "Start one more worker, beside the engine or on another machine."),
         Entry("open", "opening:open_page", "Open the engine's page in the browser."),
     ),
     "Add": (

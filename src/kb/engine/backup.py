@@ -6,7 +6,7 @@
 
 A backup is written beside its place, as NAME.partial, and takes its place at the very end, when all of it is on
 disk and has been read back: whatever was interrupted is not called a backup. Originals never change, so only their
-removal could come between the copy of the database and theirs; `Originals.pinned` keeps it out.
+removal could come between the copy of the database and theirs; `FolderOriginals.pinned` keeps it out.
 
 A restore first brings everything to the data directory under names that nothing uses, and then one rename puts the
 new database in the old one's place: killed at any moment, there is the old base or the new one. Its proof is the
@@ -29,7 +29,7 @@ from kb.engine.errors import Conflict, NotFound, Unavailable
 from kb.engine.locks import be_alone, be_only_backup, be_only_one_writing_to
 from kb.engine.originals import (
     DamagedOriginal,
-    Originals,
+    FolderOriginals,
     compute_digest,
     copy_original,
     explain_disk_error,
@@ -154,7 +154,7 @@ def _make_empty(partial: Path) -> None:
 
 def _write(data_dir: Path, folder: Path, now: datetime, on_progress: OnProgress) -> Manifest:
     base, database = data_dir / DATABASE, folder / DATABASE
-    originals = Originals(data_dir / "originals")
+    originals = FolderOriginals(data_dir / "originals")
     # Read when it is first needed, which is under the lock that a new original needs too.
     contents_now = cache(lambda: read_contents(base))
     with originals.pinned(lambda name: contents_now().needs(name)):
@@ -185,7 +185,7 @@ def _write(data_dir: Path, folder: Path, now: datetime, on_progress: OnProgress)
 
 
 def _copy_originals(
-    originals: Originals, folder: Path, contents: Contents, on_progress: OnProgress
+    originals: FolderOriginals, folder: Path, contents: Contents, on_progress: OnProgress
 ) -> tuple[dict[str, int], list[DamageEntry]]:
     """Returns the size of each that was copied, and those that could not be because they are damaged."""
     sizes: dict[str, int] = {}
@@ -287,7 +287,7 @@ def _bring_database(backup: Path, restoring: Path, manifest: Manifest) -> Conten
 
 def _bring_originals(backup: Path, data_dir: Path, names: set[str], on_progress: OnProgress) -> None:
     """Until the new database refers to them, they are strays that the next start of the engine removes."""
-    originals = Originals(data_dir / "originals")
+    originals = FolderOriginals(data_dir / "originals")
     for done, name in enumerate(sorted(names)):
         on_progress("Copying originals", done, len(names))
         try:

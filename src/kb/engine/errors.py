@@ -17,6 +17,7 @@
     ├── TooManyRequests         let it work off some, then retry
     ├── Unavailable             wait and retry
     │   ├── TooBroad            use rarer words, or search by meaning
+    │   ├── Unreachable         wait until the other server is back
     │   └── Damaged             restore a backup; docs/how-to/repair.md
     └── StorageFull             make room, then retry
 
@@ -116,6 +117,10 @@ class Unavailable(KbError):
 
 class TooBroad(Unavailable):
     """A search by keyword was given up because it took too long."""
+
+
+class Unreachable(Unavailable):
+    """A server that keeps things for kb does not answer, or does not let it in. A job waits until it does."""
 
 
 class Damaged(Unavailable):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kb.engine.errors import Unavailable
 from kb.engine.model import CheckCursor, Checked, Damage, DamageKind, UsedOriginal
-from kb.engine.originals import Originals, compute_digest
+from kb.engine.originals import DamagedOriginal, MissingOriginal, Originals
 from kb.engine.ports import Store
 
 # A base that is damaged all over needs no longer list, and an answer has to end somewhere.
@@ -62,16 +62,12 @@ def check_in_steps(store: Store, originals: Originals, cursor: CheckCursor) -> I
 
 def _check_original(store: Store, originals: Originals, used: UsedOriginal) -> tuple[Checked, list[Damage]]:
     try:
-        path = originals.path_of(used.name)
-        digest = compute_digest(path)
-        checked = Checked(originals=1, bytes=path.stat().st_size)
-    except (OSError, ValueError) as error:
+        return Checked(originals=1, bytes=originals.check(used.name)), []
+    except DamagedOriginal as error:
         # It may have been deleted, with all that referred to it, since its name was read.
-        if isinstance(error, FileNotFoundError) and not store.is_original_in_use(used.name):
+        if isinstance(error, MissingOriginal) and not store.is_original_in_use(used.name):
             return Checked(), []
-        verdict = "is missing" if isinstance(error, FileNotFoundError) else "cannot be read"
-        return Checked(), [_damage_of(used, verdict)]
-    return checked, [] if digest == used.name else [_damage_of(used, "is not what was uploaded")]
+        return Checked(), [_damage_of(used, error.verdict)]
 
 
 def _damage_of(used: UsedOriginal, verdict: str) -> Damage:

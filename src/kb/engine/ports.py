@@ -4,7 +4,8 @@ A port exists only where there are two providers. Each method of `Store` is one 
 at `one_moment`.
 """
 
-from collections.abc import Collection, Sequence
+import threading
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
@@ -208,6 +209,17 @@ class Store(Protocol):
         original that it had. Raises `JobFinished` if it is completed."""
         ...
 
+    def watch_jobs(self, on_job: Callable[[], None], stopping: threading.Event) -> None:
+        """Until told to stop, call whenever there may be a job to do that was submitted on another machine.
+
+        A hint: whoever does jobs looks for them now and then all the same.
+        """
+        ...
+
+    def claim_upkeep(self, owner: str, *, now: datetime, lease_until: datetime) -> bool:
+        """Whether it is for this worker, until then, to do what one worker is enough for."""
+        ...
+
     def retry_job(self, ref: Ref, *, now: datetime) -> Job: ...
 
     def delete_finished_jobs(self, *, finished_before: datetime) -> list[str]:
@@ -348,6 +360,15 @@ class Store(Protocol):
 
     def find_trouble(self) -> str | None:
         """Why nothing can be written, if it could not last time and still cannot: a sentence for a person."""
+        ...
+
+    def adopt_originals(self, mark: str) -> str:
+        """Have the base know, if it does not yet, the mark of the place where its originals are; returns what it
+        knows."""
+        ...
+
+    def read_base_id(self) -> str:
+        """What tells this base from all others, for as long as it lives."""
         ...
 
     def read_statistics(self) -> Statistics: ...

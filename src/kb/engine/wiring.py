@@ -3,10 +3,11 @@
 import logging
 import os
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from kb.engine.backup import remove_leftovers
 from kb.engine.embedding import (
@@ -16,13 +17,14 @@ from kb.engine.embedding import (
     open_embedder,
     read_model,
 )
-from kb.engine.errors import Unavailable
+from kb.engine.errors import Conflict, Unavailable
 from kb.engine.ingestion.pipeline import Pipeline
 from kb.engine.locks import be_only_engine, be_worker
-from kb.engine.originals import Originals
+from kb.engine.originals import Bucket as Bucket  # for who starts an engine, and sees nothing below this
+from kb.engine.originals import FolderOriginals, Originals, open_originals
 from kb.engine.ports import Embedder, Store
 from kb.engine.reserve import Reserve
-from kb.engine.storage import has_base, open_store, upgrade_base
+from kb.engine.storage import has_base, open_shared_store, open_store, upgrade_base
 from kb.logs import LogFormat
 
 log = logging.getLogger(__name__)
@@ -38,8 +40,22 @@ class EngineOptions:
     max_file_bytes: int
     max_queued_jobs: int = 10_000
     """Of notes, and of files: beyond that, who submits more is told to wait."""
+    store_url: str = field(default="", repr=False)
+    """The database that the base is in, if not in the data directory; others may work on it, too."""
+    concurrency: int = 1
+    """How many files a worker reads at a time."""
+    bucket: Bucket | None = None
+    """Where originals are kept, if not in the data directory."""
     log_format: LogFormat = "text"
     threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+
+    @property
+    def place(self) -> str:
+        """Where the base is, for a person: without a password."""
+        if not self.store_url:
+            return str(self.data_dir)
+        parts = urlsplit(self.store_url)
+        return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 @dataclass(frozen=True)
@@ -108,13 +124,21 @@ def _look_at_model(folder: Path, *, used: bool) -> ModelOnDisk:
 
 @contextmanager
 def open_engine(options: EngineOptions) -> Iterator[Engine]:
-    """The engine of a data directory, alone on it. Its model goes on loading while it already serves."""
+    """The engine of a data directory, alone on it, or one of many on a database. Its model goes on loading while it
+    already serves."""
     options.data_dir.mkdir(parents=True, exist_ok=True)
+    if options.store_url:
+        with _open_parts(options) as engine:
+            engine.store.adopt_model(now=engine.clock())
+            yield engine
+        return
     with be_only_engine(options.data_dir):
         remove_leftovers(options.data_dir)
-        originals, now = Originals(options.data_dir / "originals"), datetime.now(UTC)
+        originals, now = FolderOriginals(options.data_dir / "originals"), datetime.now(UTC)
         upgrade_base(options.data_dir, originals, now=now)
-        if not has_base(options.data_dir):
+        if options.bucket is not None:
+            _refuse_two_places(originals, options.bucket)
+        elif not has_base(options.data_dir):
             _keep_what_a_lost_base_knew(originals, now)
         with _open_parts(options) as engine:
             engine.originals.sweep(engine.store.is_original_in_use)
@@ -123,7 +147,15 @@ def open_engine(options: EngineOptions) -> Iterator[Engine]:
             yield engine
 
 
-def _keep_what_a_lost_base_knew(originals: Originals, now: datetime) -> None:
+def _refuse_two_places(originals: FolderOriginals, bucket: Bucket) -> None:
+    if not originals.is_empty:
+        raise Conflict(
+            f"KB_ORIGINALS_URL is {bucket.url}, but there are originals in {originals.place}. Start without it and "
+            "move the base: kb export, then kb import into one whose data directory is new."
+        )
+
+
+def _keep_what_a_lost_base_knew(originals: FolderOriginals, now: datetime) -> None:
     """A new base knows no original, and would sweep away all that are there."""
     aside = originals.set_aside(now)
     if aside is not None:
@@ -137,7 +169,10 @@ def _keep_what_a_lost_base_knew(originals: Originals, now: datetime) -> None:
 @contextmanager
 def open_parts(options: EngineOptions) -> Iterator[Engine]:
     """The same without the claim to be the only one: for a worker beside the engine, which has much to embed."""
-    with be_worker(options.data_dir), _open_parts(replace(options, threads=1), lanes=options.threads) as engine:
+    with (
+        nullcontext() if options.store_url else be_worker(options.data_dir),
+        _open_parts(replace(options, threads=1), lanes=options.threads) as engine,
+    ):
         yield engine
 
 
@@ -147,5 +182,28 @@ def _open_parts(options: EngineOptions, *, lanes: int = 1) -> Iterator[Engine]:
     embedder = LoadingEmbedder(
         model, lambda: open_embedder(options.model_folder, options.graph_dir, threads=options.threads, lanes=lanes)
     )
-    with closing(embedder), closing(open_store(options.data_dir, model_fingerprint=model.fingerprint)) as store:
-        yield Engine(store, Originals(options.data_dir / "originals"), embedder, options, Reserve(options.data_dir))
+    with (
+        closing(embedder),
+        closing(_open_store(options, model.fingerprint)) as store,
+        open_originals(options.data_dir, options.bucket) as originals,
+    ):
+        originals.belong_to(store.read_base_id())
+        if options.store_url:
+            _require_shared_originals(store, originals)
+        yield Engine(store, originals, embedder, options, Reserve(options.data_dir))
+
+
+def _require_shared_originals(store: Store, originals: Originals) -> None:
+    if store.adopt_originals(originals.read_mark()) != originals.read_mark():
+        raise Conflict(
+            f"The originals of the base at KB_STORE_URL are not in {originals.place}. Have all engines and workers use "
+            "one bucket (KB_ORIGINALS_URL) or, on one machine, one data directory (KB_DATA_DIR)."
+        )
+
+
+def _open_store(options: EngineOptions, model_fingerprint: str) -> Store:
+    if options.store_url:
+        return open_shared_store(
+            options.store_url, model_fingerprint=model_fingerprint, concurrency=options.concurrency
+        )
+    return open_store(options.data_dir, model_fingerprint=model_fingerprint)

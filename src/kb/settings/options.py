@@ -59,6 +59,23 @@ def _check_url(url: str) -> str:
     return url.rstrip("/")
 
 
+def _check_bucket_url(url: str) -> str:
+    # What a bucket may be called; of a prefix, what no server and no tool takes for something else.
+    if url and not re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9_-][A-Za-z0-9._-]*)*/?", url):
+        raise ValueError("not a place in a bucket")
+    return url.rstrip("/")
+
+
+def _check_store_url(url: SecretStr) -> SecretStr:
+    parts = urlsplit(url.get_secret_value())
+    # With either elsewhere, a part of a password would be taken for the name of a host.
+    is_plain = parts.netloc.count("@") <= 1 and "@" not in parts.path and not re.search(r"\s", parts.netloc)
+    is_named = parts.scheme in {"postgresql", "postgres"} and parts.path.strip("/")
+    if url.get_secret_value() and not (is_plain and is_named):
+        raise ValueError("not an address of a database")
+    return url
+
+
 def _check_key(key: SecretStr) -> SecretStr:
     for line in key.get_secret_value().splitlines():
         # It travels in an HTTP header, which carries nothing else unharmed.
@@ -67,11 +84,36 @@ def _check_key(key: SecretStr) -> SecretStr:
     return key
 
 
+def _check_secret(secret: SecretStr) -> SecretStr:
+    if not re.fullmatch(r"[!-~]*", secret.get_secret_value()):
+        raise ValueError("not a key")
+    return secret
+
+
 Key = Annotated[
     SecretStr,
     AfterValidator(_check_key),
     Option("letters, digits and punctuation, without spaces; several on a line each", default="empty: no key"),
 ]
+Secret = Annotated[
+    SecretStr, AfterValidator(_check_secret), Option("letters, digits and punctuation, without spaces", default="empty")
+]
+StoreUrl = Annotated[
+    SecretStr,
+    AfterValidator(_check_store_url),
+    Option("postgresql://USER:PASSWORD@HOST:PORT/DATABASE", default="empty: SQLite in the data directory"),
+]
+BucketUrl = Annotated[
+    str,
+    AfterValidator(_check_bucket_url),
+    Option("s3://BUCKET or s3://BUCKET/PREFIX", default="empty: in the data directory"),
+]
+EndpointUrl = Annotated[
+    str,
+    AfterValidator(lambda url: url and _check_url(url)),
+    Option("an http:// or https:// address without user, password or query", default="empty: AWS"),
+]
+Region = Annotated[str, Field(pattern=r"^[a-z0-9-]+$"), Option("small letters, digits and hyphens")]
 Host = Annotated[str, AfterValidator(_check_host), Option("a host name or an IP address, without a port")]
 _COLLECTION_NAME = r"[^,:\s][^,:]{0,99}"
 

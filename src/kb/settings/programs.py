@@ -8,8 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 from kb.settings.folders import default_file_roots
 from kb.settings.keys import every_key
 from kb.settings.options import (
+    BucketUrl,
     Collections,
     DataFolder,
+    EndpointUrl,
     Folders,
     Host,
     Key,
@@ -18,7 +20,10 @@ from kb.settings.options import (
     Model,
     Names,
     Port,
+    Region,
     Seconds,
+    Secret,
+    StoreUrl,
     Switch,
     Toolsets,
     Url,
@@ -71,6 +76,26 @@ class EngineSettings(ProgramSettings):
         description="The hosts whose web pages may call the engine (the Origin header); the address in "
         "`KB_HOST` is always one of them.",
     )
+    store_url: StoreUrl = Field(
+        SecretStr(""),
+        description="The PostgreSQL database that the base is kept in, instead of in the data directory: many engines "
+        "and workers can share it. It needs `pip install 'kb-local[postgres]'`; docs/how-to/scale-out.md says more.",
+    )
+    originals_url: BucketUrl = Field(
+        "",
+        description="Where the original files are kept instead of in the data directory: in a bucket of an S3 server, "
+        "which engines and workers on many hosts can share. It needs `pip install 'kb-local[s3]'`.",
+    )
+    s3_endpoint: EndpointUrl = Field(
+        "", description="The address of the S3 server. What goes to one with http:// is not encrypted on its way."
+    )
+    s3_region: Region = Field("us-east-1", description="The region of the bucket.")
+    s3_access_key: Secret = Field(
+        SecretStr(""),
+        description="The name of the key to the bucket. It needs `KB_S3_SECRET_KEY`. Without both, the role is used "
+        "that AWS has given the machine.",
+    )
+    s3_secret_key: Secret = Field(SecretStr(""), description="The key to the bucket.")
     embedding_model: Model = Field("", description="The model that turns text into vectors.")
     max_file_mb: Megabytes = Field(100, description="The largest file that is accepted, in MB of 1,048,576 bytes.")
     log_format: LogFormat = Field("text", description=_LOG_FORMAT_MEANING)
@@ -79,6 +104,8 @@ class EngineSettings(ProgramSettings):
     @model_validator(mode="after")
     def _check_keys(self) -> Self:
         _check_keys("KB_API_KEY", self.api_key, self.api_key_readonly)
+        if bool(self.s3_access_key.get_secret_value()) != bool(self.s3_secret_key.get_secret_value()):
+            raise ValueError("Of KB_S3_ACCESS_KEY and KB_S3_SECRET_KEY only one is set. Set both, or none.")
         return self
 
     @property

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytest
+from tests.amounts import IS_FULL
 from tests.printed_pages import PrintedPage, print_pages
 from tests.word_errors import word_error_rate, word_recall
 
@@ -12,6 +13,8 @@ from kb.engine.ingestion.extraction.ocr.page import PageReader
 MEAN_RECALL = 0.93
 WORST_RECALL = 0.80
 COLUMN_ERROR = 0.15
+# Left out of the selection: `test_page` reads such pages too, smaller ones.
+PLAIN = {"one column", "skewed", "turned by 90 degrees", "turned by 180 degrees"}
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,8 @@ class ReadPage:
 @pytest.fixture(scope="module")
 def pages() -> dict[str, ReadPage]:
     reader = PageReader(threads=2)
-    return {page.name: ReadPage(page, reader.read(page.picture).text) for page in print_pages()}
+    chosen = [page for page in print_pages() if IS_FULL or page.name not in PLAIN]
+    return {page.name: ReadPage(page, reader.read(page.picture).text) for page in chosen}
 
 
 def tell(figures: Mapping[str, float]) -> str:

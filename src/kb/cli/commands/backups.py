@@ -100,9 +100,16 @@ def restore(
 
 
 def _find_data_dir(given: Path | None) -> Path:
+    from kb.cli.render.backups import BASE_ELSEWHERE, originals_elsewhere
+    from kb.engine.errors import Conflict
     from kb.settings import load_engine_settings
 
-    return load_engine_settings({"data_dir": given}).data_dir
+    settings = load_engine_settings({"data_dir": given})
+    if settings.store_url.get_secret_value():
+        raise Conflict(BASE_ELSEWHERE)
+    if settings.originals_url:
+        raise Conflict(originals_elsewhere(settings.originals_url))
+    return settings.data_dir
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +19,7 @@ from kb.logs import log_to_stderr
 from kb.version import VERSION
 
 if TYPE_CHECKING:
-    from kb.engine.wiring import EngineOptions
+    from kb.engine.wiring import Bucket, EngineOptions
     from kb.mcp.app import McpOptions
     from kb.settings import EngineSettings, McpSettings
 
@@ -37,6 +38,10 @@ McpPortBesides = Annotated[
     int | None,
     typer.Option("--mcp-port", min=0, max=65_535, help="The port of the MCP server (KB_MCP_PORT); 0 for any."),
 ]
+NoWorker = Annotated[
+    bool, typer.Option("--no-worker", help="Do no jobs here: workers do them, on this machine or others.")
+]
+Concurrency = Annotated[int, typer.Option("--concurrency", min=1, max=64, help="How many files to read at a time.")]
 DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Where documents are kept (KB_DATA_DIR).")]
 
 
@@ -80,14 +85,16 @@ def up(*, host: Host = None, port: Port = None, mcp_port: McpPortBesides = None,
         _serve_engine(settings, on_listening=start_mcp_server, also_called="127.0.0.1")
 
 
-def engine(*, host: Host = None, port: Port = None, data_dir: DataDir = None) -> None:
+def engine(*, host: Host = None, port: Port = None, data_dir: DataDir = None, no_worker: NoWorker = False) -> None:
     """Start the engine alone: the HTTP API with its worker.
 
     $ kb engine
     $ kb engine --host 0.0.0.0 --port 8000
+    $ kb engine --no-worker
     """
     with until_interrupted(), ending_plainly():
-        _serve_engine(_load_engine_settings(host, port, data_dir), on_listening=lambda url: None)
+        settings = _load_engine_settings(host, port, data_dir)
+        _serve_engine(settings, has_worker=not no_worker, on_listening=lambda url: None)
 
 
 def mcp(*, host: McpHost = None, port: McpPort = None, engine_url: EngineUrl = None) -> None:
@@ -106,10 +113,13 @@ def mcp(*, host: McpHost = None, port: McpPort = None, engine_url: EngineUrl = N
             serve_mcp(_mcp_options(settings, settings.engine_url), listener)
 
 
-def worker(*, data_dir: DataDir = None) -> None:
-    """Start one more worker on the engine's data directory.
+def worker(*, data_dir: DataDir = None, concurrency: Concurrency = 1) -> None:
+    """Start one more worker, beside the engine or on another machine.
 
     $ kb worker --data-dir /srv/kb
+    $ kb worker --concurrency 4
+
+    On another machine it needs the engine's KB_STORE_URL and KB_ORIGINALS_URL.
     """
     with until_interrupted(), ending_plainly():
         settings = _load_engine_settings(None, None, data_dir)
@@ -121,16 +131,20 @@ def worker(*, data_dir: DataDir = None) -> None:
             stopping.set()
             nudges.wake_all()
 
-        options = _engine_options(settings)
+        options = replace(_engine_options(settings), concurrency=concurrency)
         for name in (signal.SIGINT, signal.SIGTERM):
             signal.signal(name, stop)
         log_to_stderr("worker", settings.log_format)
-        log.info("kb worker %s, data in %s", VERSION, settings.data_dir)
+        log.info("kb worker %s, data in %s", VERSION, options.place)
         run_worker(options, stopping, nudges)
 
 
 def _serve_engine(
-    settings: "EngineSettings", *, on_listening: Callable[[str], None], also_called: str | None = None
+    settings: "EngineSettings",
+    *,
+    on_listening: Callable[[str], None],
+    has_worker: bool = True,
+    also_called: str | None = None,
 ) -> None:
     from kb.engine.api.guard import Access
     from kb.engine.processes.engine_process import serve_engine
@@ -146,7 +160,14 @@ def _serve_engine(
         origins=settings.accepted_origins,
         max_file_bytes=settings.max_file_bytes,
     )
-    serve_engine(_engine_options(settings), access, host=settings.host, port=settings.port, on_listening=on_listening)
+    serve_engine(
+        _engine_options(settings),
+        access,
+        host=settings.host,
+        port=settings.port,
+        has_worker=has_worker,
+        on_listening=on_listening,
+    )
 
 
 def _load_engine_settings(host: str | None, port: int | None, data_dir: Path | None) -> "EngineSettings":
@@ -192,7 +213,23 @@ def _engine_options(settings: "EngineSettings") -> "EngineOptions":
         model_folder=folder,
         graph_dir=graphs,
         max_file_bytes=settings.max_file_bytes,
+        store_url=settings.store_url.get_secret_value(),
+        bucket=_bucket(settings),
         log_format=settings.log_format,
+    )
+
+
+def _bucket(settings: "EngineSettings") -> "Bucket | None":
+    from kb.engine.wiring import Bucket
+
+    if not settings.originals_url:
+        return None
+    return Bucket(
+        url=settings.originals_url,
+        endpoint=settings.s3_endpoint or None,
+        region=settings.s3_region,
+        access_key=settings.s3_access_key.get_secret_value(),
+        secret_key=settings.s3_secret_key.get_secret_value(),
     )
 
 

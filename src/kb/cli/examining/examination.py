@@ -153,7 +153,8 @@ class Doctor:
             model = check_model(cache, chosen)
         self.tell(model)
         self._tell_all(check_data_dir(settings.data_dir))
-        self._tell_all(check_files(settings.data_dir, quick=self.quick))
+        if not settings.store_url.get_secret_value():
+            self._tell_all(check_files(settings.data_dir, originals_url=settings.originals_url, quick=self.quick))
 
 
 async def follow(engine: EngineClient, job: Json) -> Json:

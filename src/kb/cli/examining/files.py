@@ -1,6 +1,7 @@
 """Checks without an engine: the model, and the base in its data directory."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from kb.cli.examining import Check, Verdict
@@ -20,13 +21,16 @@ def check_model(cache: Path, chosen: Path | None) -> Check:
     return Check("model", Verdict.WRONG, model.problem, advice)
 
 
-def check_files(data_dir: Path, *, quick: bool) -> Iterator[Check]:
+def check_files(data_dir: Path, *, originals_url: str, quick: bool) -> Iterator[Check]:
     try:
         base = read_base(data_dir)
         told = f"schema {base.schema_version}, {counted(base.documents, 'document')} in {data_dir}"
         yield Check("base", Verdict.OK, told)
         if quick:
             return
+        if originals_url:
+            yield Check("originals", Verdict.OK, f"In {originals_url}, where only a running engine reads them")
+            base = replace(base, originals={})
         with progress_of_steps() as show:
             found = check_base(data_dir, base, lambda done, total: show("Reading originals", done, total))
     except NotFound as error:

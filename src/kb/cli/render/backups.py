@@ -11,6 +11,19 @@ STOPPED = "Stopped. Nothing was changed."
 NOTHING_RESTORED = "Nothing was restored."
 
 
+BASE_ELSEWHERE = (
+    "The base is in the database that KB_STORE_URL names. Back it up with pg_dump and its originals with the tools of "
+    "where they are, or write all of it into a bundle: kb export FILE"
+)
+
+
+def originals_elsewhere(url: str) -> str:
+    return (
+        f"The originals are in {url} (KB_ORIGINALS_URL), and a backup has only those of a data directory. Use "
+        "`kb export` and `kb import`, or what your database and your S3 server have for that."
+    )
+
+
 def question_before_restoring(data_dir: Path, manifest: Json) -> str:
     documents = counted(manifest["documents"], "document")
     return f"Replace everything in {data_dir} with the backup of {manifest['created_at']} ({documents})?"

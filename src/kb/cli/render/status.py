@@ -20,6 +20,7 @@ def _facts_of(status: Json) -> dict[str, str]:
     by_type = ", ".join(f"{count} {name}" for name, count in sorted(documents["by_type"].items()))
     loaded = "loaded" if model["loaded"] else "not loaded"
     changed_at = status["last_updated"]
+    base = storage.get("base", storage["data_dir"])
     return {
         "engine": f"{status['version']}, {status['health']['status']}",
         "documents": f"{documents['total']}" + (f" ({by_type})" if by_type else ""),
@@ -27,6 +28,6 @@ def _facts_of(status: Json) -> dict[str, str]:
         "size": readable_size(status["size_bytes"]),
         "queue": ", ".join(f"{queue[state]} {state}" for state in ("queued", "running", "failed")),
         "model": f"{model['name']}, {loaded}, on {status['device']}",
-        "data": f"{storage['data_dir']} ({storage['database']}, schema {status['schema_version']})",
+        "data": f"{base} ({storage['database']}, schema {status['schema_version']})",
         "changed": local_time(changed_at) if changed_at else "never",
     }

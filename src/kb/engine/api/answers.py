@@ -297,8 +297,9 @@ class AuditLogAnswer(BaseModel):
 
 
 class VectorIndexAnswer(BaseModel):
-    kind: Literal["exact", "codes", "none"] = Field(
-        description="Whether a search compares all vectors, or first their codes. `none` while neither can be done yet."
+    kind: Literal["exact", "codes", "hnsw", "none"] = Field(
+        description="Whether a search compares all vectors, or first their codes, or asks an index of the database "
+        "(`hnsw`). `none` while none of these can be done yet."
     )
     chunks: int
     recall_at_10: float | None = Field(

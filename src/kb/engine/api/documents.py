@@ -1,7 +1,6 @@
 """Routes of documents: list, read, edit, download, delete."""
 
-from collections.abc import Generator
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Response
@@ -19,10 +18,10 @@ from kb.engine.api.parameters import EngineDep, ExpectedVersion, Limit, Offset, 
 from kb.engine.api.pieces import PiecesResponse
 from kb.engine.errors import ConfirmationRequired, NotFound
 from kb.engine.model import Direction, Document, DocumentChange, DocumentOrder, DocumentQuery
+from kb.engine.originals import MissingOriginal
 
 router = APIRouter(tags=["documents"])
 
-PIECE_BYTES = 256 * 1024
 BYTES = {"schema": {"type": "string", "format": "binary"}}
 FILE_ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {"description": "The original", "content": {"application/octet-stream": BYTES, "text/plain": BYTES}}
@@ -89,22 +88,15 @@ def get_document_file(engine: EngineDep, ref: RefDep) -> Response:
     if document.original is None:
         return Response(detail.text, media_type="text/plain; charset=utf-8", headers=headers)
     try:
-        # Opened here and now: whoever deletes the document meanwhile does not cut the download off.
-        file = engine.originals.path_of(document.original).open("rb")
-    except FileNotFoundError as error:
+        original = engine.originals.open_pieces(document.original)
+    except MissingOriginal as error:
         raise no_original(document) from error
     headers["Content-Length"] = str(document.size_bytes)
-    return PiecesResponse(_read_in_pieces(file), media_type="application/octet-stream", headers=headers)
+    return PiecesResponse(original.pieces, media_type="application/octet-stream", headers=headers)
 
 
 def no_original(document: Document) -> NotFound:
     return NotFound(f"The original of document {document.id} is no longer there. Add the file again.")
-
-
-def _read_in_pieces(file: BinaryIO) -> Generator[bytes]:
-    with file:
-        while piece := file.read(PIECE_BYTES):
-            yield piece
 
 
 @router.delete("/documents/{id}")

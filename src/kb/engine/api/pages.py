@@ -14,6 +14,7 @@ from kb.engine.api.parameters import NO_NUL, EngineDep, RefDep
 from kb.engine.errors import NotFound
 from kb.engine.ingestion.extraction.page_picture import FindStretches, PagePicture, draw_page, has_pages
 from kb.engine.model import Document, Ref
+from kb.engine.originals import DamagedOriginal
 from kb.engine.search.query import parse_query
 from kb.engine.search.snippets import find_stretches
 from kb.engine.wiring import Engine
@@ -98,10 +99,13 @@ def _find_document(engine: Engine, ref: Ref) -> Document:
 
 def _draw(engine: Engine, document: Document, number: int, width: int, find: FindStretches | None) -> PagePicture:
     # What was taken over from kb v2 may have come without.
-    path = None if document.original is None else engine.originals.path_of(document.original)
-    if path is None or not path.exists():
+    if document.original is None:
         raise no_original(document)
-    return draw_page(document.format, path, number, width=width, find_stretches=find)
+    try:
+        with engine.originals.open_file(document.original) as path:
+            return draw_page(document.format, path, number, width=width, find_stretches=find)
+    except DamagedOriginal as error:
+        raise no_original(document) from error
 
 
 def _tag(document: Document, *asked: object) -> str:

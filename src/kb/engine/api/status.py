@@ -52,8 +52,9 @@ def get_status(engine: EngineDep) -> StatusAnswer:
         queue={"queued": queue.queued, "running": queue.running, "failed": queue.failed},
         storage={
             "data_dir": str(options.data_dir),
-            "originals": str(options.data_dir / "originals"),
-            "database": "sqlite",
+            "originals": engine.originals.place,
+            "base": options.place,
+            "database": "postgresql" if options.store_url else "sqlite",
         },
         configuration={
             "chunk_size": chunk_tokens(engine.embedder),

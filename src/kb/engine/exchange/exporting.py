@@ -1,18 +1,15 @@
 """All documents of a base into one bundle."""
 
 import hashlib
-import os
 from collections.abc import Generator, Iterator
-from typing import BinaryIO
+from contextlib import closing
 
 from kb.engine.errors import Unavailable
 from kb.engine.exchange.writing import begin_bundle, begin_original, end_bundle, end_original, render_document
 from kb.engine.model import DocumentId
 from kb.engine.model.portable import DocumentRecord, PortableDocument
-from kb.engine.originals import Originals, translated_errors
+from kb.engine.originals import MissingOriginal, OpenOriginal, Originals
 from kb.engine.ports import Store
-
-PIECE_BYTES = 256 * 1024
 
 
 def export_bundle(store: Store, originals: Originals) -> Generator[bytes]:
@@ -29,12 +26,11 @@ def export_bundle(store: Store, originals: Originals) -> Generator[bytes]:
         name = document.record.original
         if name is not None and bytes.fromhex(name) not in exported:
             try:
-                # An open file can be read to its end, whoever deletes it meanwhile.
-                file = originals.path_of(name).open("rb")
-            except FileNotFoundError as error:
+                original = originals.open_pieces(name)
+            except MissingOriginal as error:
                 document = _read_again(store, originals, document.record, error)
                 continue
-            yield from _export_original(file, document.record, name)
+            yield from _export_original(original, document.record, name)
             exported.add(bytes.fromhex(name))
         yield render_document(document)
         documents += 1
@@ -43,26 +39,33 @@ def export_bundle(store: Store, originals: Originals) -> Generator[bytes]:
 
 
 def _read_again(
-    store: Store, originals: Originals, record: DocumentRecord, error: FileNotFoundError
+    store: Store, originals: Originals, record: DocumentRecord, error: MissingOriginal
 ) -> PortableDocument | None:
     """The document whose original was not there any more: as it is by now, or the next one."""
     name = record.original or ""
-    if store.is_original_in_use(name) and not originals.path_of(name).exists():
+    if store.is_original_in_use(name) and not _is_there(originals, name):
         raise _broken_original(record, "is missing") from error
     return store.find_portable(after=DocumentId(record.id - 1))
 
 
-def _export_original(file: BinaryIO, record: DocumentRecord, name: str) -> Iterator[bytes]:
+def _is_there(originals: Originals, name: str) -> bool:
+    try:
+        originals.open_pieces(name).pieces.close()
+    except MissingOriginal:
+        return False
+    return True
+
+
+def _export_original(original: OpenOriginal, record: DocumentRecord, name: str) -> Iterator[bytes]:
     computed = hashlib.sha256()
-    with file, translated_errors():
-        size_bytes = os.fstat(file.fileno()).st_size
-        yield begin_original(name, size_bytes)
-        while piece := file.read(PIECE_BYTES):
+    with closing(original.pieces) as pieces:
+        yield begin_original(name, original.size_bytes)
+        for piece in pieces:
             computed.update(piece)
             yield piece
     if computed.hexdigest() != name:
         raise _broken_original(record, "is damaged")
-    yield end_original(size_bytes)
+    yield end_original(original.size_bytes)
 
 
 def _broken_original(record: DocumentRecord, what: str) -> Unavailable:

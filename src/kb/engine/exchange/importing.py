@@ -9,7 +9,7 @@ from kb.engine.errors import DocumentNotFound, FileTooLarge, InvalidRequest, KbE
 from kb.engine.exchange.reading import IncomingOriginal, read_bundle
 from kb.engine.model import EmbeddingModel
 from kb.engine.model.portable import Arrival, Arrived, DocumentRecord, PortableDocument
-from kb.engine.originals import IncomingFile, Originals, is_whole
+from kb.engine.originals import DamagedOriginal, IncomingFile, Originals
 from kb.engine.ports import Store
 
 BYTES_PER_MB = 1_048_576
@@ -85,7 +85,7 @@ class _Bringing:
                 "(KB_MAX_FILE_MB).",
                 max_size_mb=limit_mb,
             )
-        if original.name in self._waiting or is_whole(self._originals.path_of(original.name), original.name):
+        if original.name in self._waiting or self._is_there(original.name):
             return
         with ExitStack() as stack:
             incoming = stack.enter_context(self._originals.receive())
@@ -94,6 +94,13 @@ class _Bringing:
             incoming.finish()
             if not self._repair(incoming, original.name):
                 self._waiting[original.name] = incoming, stack.pop_all()
+
+    def _is_there(self, name: str) -> bool:
+        try:
+            self._originals.check(name)
+        except DamagedOriginal:
+            return False
+        return True
 
     def _repair(self, incoming: IncomingFile, name: str) -> bool:
         """Whether something in the base refers to it already, so that it was lost or damaged and has come back."""
@@ -144,15 +151,19 @@ class _Bringing:
             self._originals.release([name], self._store.is_original_in_use)
 
     def _keep_original(self, record: DocumentRecord, name: str) -> None:
-        place = self._originals.path_of(name)
-        if not is_whole(place, name):
-            if name not in self._waiting:
-                raise InvalidRequest(f"The original of document {record.uuid} does not come before it.")
+        if name in self._waiting:
             incoming, stack = self._waiting.pop(name)
             with stack:
                 self._originals.keep(incoming, name)
+            size_bytes = incoming.size_bytes
             self._count("originals_added")
-        if place.stat().st_size != record.size_bytes:
+        else:
+            try:
+                size_bytes = self._originals.renew(name)
+            except DamagedOriginal as error:
+                told = f"The original of document {record.uuid} does not come before it."
+                raise InvalidRequest(told) from error
+        if size_bytes != record.size_bytes:
             raise InvalidRequest(f"The original of document {record.uuid} has not the size that it tells.")
 
     def _count(self, name: str) -> None:

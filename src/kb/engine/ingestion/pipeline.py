@@ -1,8 +1,10 @@
 """What a job does: text out of what was submitted, chunks out of the text, all of it into the store at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from kb.engine.errors import Unreadable
@@ -23,7 +25,7 @@ from kb.engine.model import (
     NoteSubmission,
     Submission,
 )
-from kb.engine.originals import Originals
+from kb.engine.originals import DamagedOriginal, Originals
 from kb.engine.ports import Embedder, Store
 
 # As long as one that a caller may give.
@@ -66,9 +68,11 @@ class Pipeline:
         self, document: NewDocument, submission: FileSubmission, course: Course
     ) -> tuple[NewDocument, IndexedText]:
         """The text, and the document with what the file itself tells about it."""
-        path = self.originals.path_of(submission.original)
         format, force_ocr = submission.format, submission.force_ocr
-        with open_extraction(format, path, force_ocr=force_ocr, watch=course.look_up) as extraction:
+        with (
+            open_original(self.originals, submission.original) as path,
+            open_extraction(format, path, force_ocr=force_ocr, watch=course.look_up) as extraction,
+        ):
             head = extraction.head
             title = submission.title or shorten(head.title or submission.filename, MAX_TITLE_CHARACTERS)
             parts = course.follow(extraction.parts(), unit=head.unit, workload=extraction.workload)
@@ -85,6 +89,20 @@ class Pipeline:
             processing_method="ocr" if was_recognised else head.processing_method,
         )
         return document, text
+
+
+@contextmanager
+def open_original(originals: Originals, name: str | None) -> Iterator[Path]:
+    """A file with its content. Raises `Unreadable` if there is none, also for what came without an original."""
+    gone = Unreadable("corrupt_file", "Its original is missing or damaged. Add the file again.")
+    if name is None:
+        raise gone
+    with ExitStack() as opened:
+        try:
+            path = opened.enter_context(originals.open_file(name))
+        except DamagedOriginal as error:
+            raise gone from error
+        yield path
 
 
 def describe_unread(extraction: Extraction) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from kb.engine.ingestion.extraction.sandbox import open_extraction
 from kb.engine.ingestion.indexing import index_text
 from kb.engine.ingestion.markdown import sections_of_markdown
 from kb.engine.ingestion.note_text import describe_note
-from kb.engine.ingestion.pipeline import Pipeline, describe_unread
+from kb.engine.ingestion.pipeline import Pipeline, describe_unread, open_original
 from kb.engine.ingestion.progress import Report
 from kb.engine.ingestion.sections import Section
 from kb.engine.model import OCR_FORCED, Claim, DocumentDetail, DocumentId, IndexedText, IndexSource, Progress
@@ -128,11 +128,11 @@ def _read_original(pipeline: Pipeline, detail: DocumentDetail, look_up: Callable
             raise Unreadable("corrupt_file", "The text of the note is damaged.")
         yield sections_of_markdown(text)
         return
-    path = None if document.original is None else pipeline.originals.path_of(document.original)
-    if path is None or not is_whole(path, str(document.original)):
-        raise Unreadable("corrupt_file", "Its original is missing or damaged.")
     force_ocr = document.metadata.get(OCR_FORCED) is True
-    with open_extraction(document.format, path, force_ocr=force_ocr, watch=look_up) as extraction:
-        yield from extraction.parts()
-        if not describe_unread(extraction).items() <= document.metadata.items():
-            raise Unreadable("corrupt_file", "Less of it can be read than before.")
+    with open_original(pipeline.originals, document.original) as path:
+        if not is_whole(path, str(document.original)):
+            raise Unreadable("corrupt_file", "Its original is damaged.")
+        with open_extraction(document.format, path, force_ocr=force_ocr, watch=look_up) as extraction:
+            yield from extraction.parts()
+            if not describe_unread(extraction).items() <= document.metadata.items():
+                raise Unreadable("corrupt_file", "Less of it can be read than before.")

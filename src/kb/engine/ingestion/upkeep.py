@@ -29,6 +29,7 @@ def keep_up(store: Store, originals: Originals, clock: Callable[[], datetime], s
     while True:
         try:
             forget_the_old(store, originals, clock())
+            originals.remove_strays(store.is_original_in_use)
         except (Unavailable, StorageFull):
             log.exception("What is old could not be forgotten; trying again later.")
         if stopping.wait(EVERY_SECONDS):

@@ -13,8 +13,8 @@ which they came.
 Invariants:
 1. Nothing is written to the store for a document but by `commit_document`, `commit_duplicate` and `replace_text`.
 2. A cancelled job has lost its claim, so it can no longer commit; the heartbeat notices within a second.
-3. Errors that the submitter must mend end the job; others (the disk, the model, a bug) are tried again. A full
-   disk is waited for as long as it takes.
+3. Errors that the submitter must mend end the job; others (the disk, the model, a bug) are tried again. Room on the
+   disk, and the server that has the originals, are waited for as long as it takes.
 4. A worker that is told to stop gives back what it cannot finish soon, and that attempt does not count.
 
 Tried and dropped: writing progress at each step (a disk flush each time, for jobs that take 10 ms).
@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from kb.engine.caller import Caller, acting_for
-from kb.engine.errors import KbError, StorageFull, Unavailable, code_of
+from kb.engine.errors import KbError, StorageFull, Unavailable, Unreachable, code_of
 from kb.engine.ingestion.heartbeat import LEASE, Heartbeat, Stopping
 from kb.engine.ingestion.pipeline import Pipeline
 from kb.engine.ingestion.progress import Report
@@ -98,9 +98,9 @@ class Worker:
             log.info("Job %d is left for the next worker.", claim.job_id)
             with _trouble_noted(claim):
                 self._store.release_claim(claim, available_at=self._clock())
-        except StorageFull as error:
+        except (StorageFull, Unreachable) as error:
             # However long that lasts, it is not the job's fault.
-            log.warning("Job %d waits for room on the disk: %s", claim.job_id, error.message)
+            log.warning("Job %d waits: %s", claim.job_id, error.message)
             with _trouble_noted(claim):
                 self._store.release_claim(claim, available_at=self._clock() + WAIT_FOR_ROOM)
         except Exception as error:  # noqa: BLE001 - whatever a job does, the worker goes on to the next

@@ -215,8 +215,8 @@ class TagCount:
 
 @dataclass(frozen=True)
 class VectorIndexState:
-    kind: Literal["exact", "codes", "none"]
-    """Whether each search compares all vectors, or codes first; none while that is being prepared."""
+    kind: Literal["exact", "codes", "hnsw", "none"]
+    """Whether each search compares all vectors, or codes first, or asks an index; none while that is being prepared."""
     chunks: int
     recall: float | None
     """Of the ten nearest chunks, the share that is found."""

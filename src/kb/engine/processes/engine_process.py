@@ -1,4 +1,4 @@
-"""The engine as a process: one socket, the HTTP API on it, and a worker beside it."""
+"""The engine as a process: one socket, the HTTP API on it, and as a rule a worker beside it."""
 
 import logging
 from collections.abc import Callable
@@ -23,7 +23,13 @@ SHUTDOWN_WITHIN_SECONDS = 10
 
 
 def serve_engine(
-    options: EngineOptions, access: Access, *, host: str, port: int, on_listening: Callable[[str], None]
+    options: EngineOptions,
+    access: Access,
+    *,
+    host: str,
+    port: int,
+    has_worker: bool,
+    on_listening: Callable[[str], None],
 ) -> None:
     """Serve until told to stop (SIGINT, SIGTERM), then finish what is under way. `on_listening` gets the URL.
 
@@ -33,28 +39,24 @@ def serve_engine(
     with ExitStack() as opened:
         listener = opened.enter_context(listen(host, port, "KB_PORT"))
         url = url_of(listener)
-        log.info("kb engine %s on %s, data in %s", VERSION, url, options.data_dir)
+        log.info("kb engine %s on %s, data in %s", VERSION, url, options.place)
         engine = opened.enter_context(open_engine(options))
-        worker = start_worker(options)
-        try:
-            app = create_app(
-                replace(
-                    engine,
-                    wake_worker=worker.nudge,
-                    list_issues=lambda: [] if worker.is_alive else ["The worker is not running."],
-                    is_stopping=lambda: server.should_exit,
-                ),
-                access,
+        engine = replace(engine, is_stopping=lambda: server.should_exit)
+        if has_worker:
+            worker = start_worker(options)
+            opened.callback(worker.stop)
+            engine = replace(
+                engine,
+                wake_worker=worker.nudge,
+                list_issues=lambda: [] if worker.is_alive else ["The worker is not running."],
             )
-            server = uvicorn.Server(
-                configure_server(
-                    app,
-                    render=render_unread,
-                    limits=allow_connections(),
-                    shutdown_within_seconds=SHUTDOWN_WITHIN_SECONDS,
-                )
+        server = uvicorn.Server(
+            configure_server(
+                create_app(engine, access),
+                render=render_unread,
+                limits=allow_connections(),
+                shutdown_within_seconds=SHUTDOWN_WITHIN_SECONDS,
             )
-            on_listening(url)
-            server.run(sockets=[listener])
-        finally:
-            worker.stop()
+        )
+        on_listening(url)
+        server.run(sockets=[listener])

@@ -4,16 +4,20 @@ import os
 import signal
 import threading
 import time
+import uuid
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from kb.child import STOP_WITHIN_SECONDS, Child, listen_to_parent, read_options
+from kb.engine.ingestion.caretaker import take_care
 from kb.engine.ingestion.scrub import scrub
 from kb.engine.ingestion.upkeep import keep_up, tune
 from kb.engine.ingestion.worker import Worker
 from kb.engine.mapping.mapmaker import keep_map
 from kb.engine.model import Lane
+from kb.engine.originals import Bucket
 from kb.engine.wiring import EngineOptions, open_parts
 from kb.logs import log_to_stderr
 
@@ -46,15 +50,18 @@ def run_worker(options: EngineOptions, stopping: threading.Event, nudges: Nudges
     def work_in(lane: Lane) -> None:
         Worker(parts.pipeline, lane, stopping).work(lambda: nudges.wait(lane))
 
+    lanes = [*Lane, *[Lane.BULK] * (options.concurrency - 1)]
     # Each needs a thread of its own: by itself the pool has as many as the machine has cores, and some more.
-    with open_parts(options) as parts, ThreadPoolExecutor(len(Lane) + len(UPKEEP)) as threads:
-        running = [threads.submit(work_in, lane) for lane in Lane]
-        running += [threads.submit(upkeep, parts.store, parts.originals, parts.clock, stopping) for upkeep in UPKEEP]
+    with open_parts(options) as parts, ThreadPoolExecutor(len(lanes) + 2) as threads:
+        duties = [partial(upkeep, parts.store, parts.originals, parts.clock) for upkeep in UPKEEP]
+        running = [threads.submit(work_in, lane) for lane in lanes]
+        running.append(threads.submit(take_care, parts.store, uuid.uuid4().hex, duties, parts.clock, stopping))
+        running.append(threads.submit(parts.store.watch_jobs, nudges.wake_all, stopping))
         wait(running, return_when=FIRST_EXCEPTION)
         # One that failed for a reason nobody foresaw takes the others with it: the engine starts another worker.
         stopping.set()
         nudges.wake_all()
-        wait(running[: len(Lane)])
+        wait(running[: len(lanes)])
         # Nobody waits for the rest, which may be in the middle of one long query: this ends it.
         parts.store.close()
         for one in running:
@@ -77,6 +84,9 @@ def main() -> None:
         model_folder=Path(told["model_folder"]),
         graph_dir=Path(told["graph_dir"]),
         max_file_bytes=told["max_file_bytes"],
+        store_url=told["store_url"],
+        concurrency=told["concurrency"],
+        bucket=Bucket(**told["bucket"]) if told["bucket"] else None,
         log_format=told["log_format"],
         threads=told["threads"],
     )

@@ -4,7 +4,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from kb.engine.originals import Originals
+from kb.engine.errors import Unavailable
+from kb.engine.originals import FolderOriginals
 from kb.engine.ports import Store
 from kb.engine.storage.sqlite.migrations import is_missing_or_empty, upgrade
 from kb.engine.storage.sqlite.store import SqliteStore
@@ -23,7 +24,26 @@ def open_store(data_dir: Path, *, model_fingerprint: str) -> Store:
     return SqliteStore(_base_in(data_dir), model_fingerprint=model_fingerprint)
 
 
-def upgrade_base(data_dir: Path, originals: Originals, *, now: datetime) -> None:
+def open_shared_store(url: str, *, model_fingerprint: str, concurrency: int = 1) -> Store:
+    """Open the base in the database at `url`, which others may have open too; where there is none, it is made. So many
+    files will be worked on at a time.
+
+    Raises `Unavailable` if it cannot be reached, or if what speaks to it is not installed.
+    """
+    try:
+        # Only for who keeps a base there: it takes time to load, and need not be installed.
+        from kb.engine.storage.postgres.store import PostgresStore
+    except ModuleNotFoundError as error:
+        if error.name not in {"psycopg", "psycopg_pool"}:
+            raise
+        raise Unavailable(
+            "KB_STORE_URL names a PostgreSQL server, and what speaks to one is not installed: "
+            "pip install 'kb-local[postgres]'"
+        ) from error
+    return PostgresStore(url, model_fingerprint=model_fingerprint, concurrency=concurrency)
+
+
+def upgrade_base(data_dir: Path, originals: FolderOriginals, *, now: datetime) -> None:
     """Bring the base in `data_dir`, also that of a kb v2, up to date; only for an engine that is alone there.
 
     The old one is kept beside it. Raises `Unavailable` or `StorageFull` if that fails, and the base is as it was.

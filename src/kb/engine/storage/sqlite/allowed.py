@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import apsw
 import numpy as np
 
 from kb.engine.model import Ids, Scope
+from kb.engine.storage.sqlite.connection import SqliteConnection
 from kb.engine.storage.sqlite.id_sets import IdSet
-from kb.engine.storage.sqlite.rows import fetch_all
-from kb.engine.storage.sqlite.scope import condition_on_documents
+from kb.engine.storage.tables.rows import fetch_all
+from kb.engine.storage.tables.scope import condition_on_documents
 
 # Of a million documents, eight megabytes each.
 REMEMBERED_SCOPES = 16
@@ -51,11 +51,11 @@ class AllowedScopes:
         self._lock = threading.Lock()
         self._remembered: OrderedDict[tuple[object, ...], tuple[int, AllowedDocuments]] = OrderedDict()
 
-    def find(self, db: apsw.Connection, scope: Scope) -> AllowedDocuments | None:
+    def find(self, db: SqliteConnection, scope: Scope) -> AllowedDocuments | None:
         """As of `db`'s moment; None if the scope allows all."""
         if not scope.limits_documents:
             return None
-        condition, values = condition_on_documents(scope)
+        condition, values = condition_on_documents(db.dialect, scope)
         key = (condition, *values)
         with self._lock:
             seq, allowed = self._remembered.get(key, (0, None))
@@ -75,13 +75,13 @@ class AllowedScopes:
         return allowed
 
 
-def _read(db: apsw.Connection, condition: str, values: Sequence[object]) -> AllowedDocuments:
+def _read(db: SqliteConnection, condition: str, values: Sequence[object]) -> AllowedDocuments:
     found = fetch_all(db, f"SELECT id, chunk_count FROM documents WHERE {condition} ORDER BY id", values)
     ids, chunk_counts = np.array(found, np.int64).reshape(-1, 2).T
     return AllowedDocuments(ids, chunk_counts)
 
 
-def _documents_changed_since(db: apsw.Connection, seq: int) -> tuple[int, list[int] | None]:
+def _documents_changed_since(db: SqliteConnection, seq: int) -> tuple[int, list[int] | None]:
     """The newest event, and the documents of those after `seq`; None if that can no longer be told, or is all."""
     # Asked for both at once, SQLite would go through all of them.
     oldest, newest = (db.execute(f"SELECT {which}(seq) FROM events").get or 0 for which in ("min", "max"))

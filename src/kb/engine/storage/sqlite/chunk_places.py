@@ -18,8 +18,8 @@ import numpy as np
 from kb.engine.model import Ids
 from kb.engine.storage.sqlite.allowed import AllowedDocuments
 from kb.engine.storage.sqlite.id_sets import Mask
-from kb.engine.storage.sqlite.rows import fetch_all
 from kb.engine.storage.sqlite.vectors.coded import CodedRows
+from kb.engine.storage.tables.rows import fetch_all
 
 # So many chunks are told to SQLite one by one; of more only those found are checked.
 FEW_CHUNKS = 5_000

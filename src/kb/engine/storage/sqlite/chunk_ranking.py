@@ -20,13 +20,14 @@ import numpy as np
 from kb.engine.model import Ids, Scope, Scores
 from kb.engine.storage.sqlite.chunk_places import AllowedChunks
 from kb.engine.storage.sqlite.id_sets import Mask
-from kb.engine.storage.sqlite.match_expression import Phrase, build_match_expression, find_excluded
-from kb.engine.storage.sqlite.rows import fetch_all
+from kb.engine.storage.sqlite.match_expression import build_match_expression, expression_of, quote
 from kb.engine.storage.sqlite.word_index import Words, read_ids
-from kb.engine.storage.sqlite.word_plan import RANKED_IN_FULL, CountedPhrase, WordPlan, budget_of, plan_words
+from kb.engine.storage.tables.rows import fetch_all
+from kb.engine.storage.words.phrases import Phrase, find_excluded
+from kb.engine.storage.words.scores import TITLE_WEIGHT
+from kb.engine.storage.words.word_plan import RANKED_IN_FULL, CountedPhrase, WordPlan, budget_of, plan_words
 
-# A word in the title says more about a chunk than one in its text; docs/design/search.md has what 1, 2 and 4 did.
-COLUMN_WEIGHTS = "2.0, 1.0, 1.0"
+COLUMN_WEIGHTS = f"{TITLE_WEIGHT}, 1.0, 1.0"
 # So many times its budget may be exceeded by the rarest word alone; beyond that its chunks are picked first.
 TOLERANCE = 2
 # And so many times by walking past its chunks; beyond that FTS5 is not asked to rank what was picked.
@@ -138,11 +139,11 @@ class _Ranking:
         All chunks with a word are read when it is met for the second time. The first time FTS5 is asked for those among
         the ranked ones only, which it finds in a fifth of the time by leaping from one to the next.
         """
-        is_due = {counted: self.words.are_rows_due(counted.phrase.expression) for counted in set(plan.adding)}
+        is_due = {counted: self.words.are_rows_due(expression_of(counted.phrase)) for counted in set(plan.adding)}
         scores = ranked.scores.copy()
         gate = build_match_expression([counted.phrase for counted in plan.ranking], self.scope)
         for counted in (counted for counted in plan.adding if not is_due[counted]):
-            expression = f"({gate}) AND {counted.phrase.expression}"
+            expression = f"({gate}) AND {expression_of(counted.phrase)}"
             scores[np.isin(ranked.ids, read_ids(self.words.db, expression))] += counted.worth
         added = self._add_worth(RankedChunks(ranked.ids, scores), [c for c in plan.adding if is_due[c]])
         return replace(added, added=plan.adding)
@@ -150,7 +151,7 @@ class _Ranking:
     def _add_worth(self, ranked: RankedChunks, phrases: Sequence[CountedPhrase]) -> RankedChunks:
         scores = ranked.scores.copy()
         for counted in phrases:
-            scores[self._table_of(counted.phrase.expression)[ranked.ids]] += counted.worth
+            scores[self._table_of(expression_of(counted.phrase))[ranked.ids]] += counted.worth
         return RankedChunks(ranked.ids, scores, phrases)
 
     def _rank_picked(self, wanted: int) -> RankedChunks:
@@ -207,7 +208,7 @@ class _Ranking:
     def _levels(self, phrases: Sequence[CountedPhrase], within: Ids) -> Iterator[tuple[Mask, Phrase]]:
         """Which of these chunks have ever less of what is sought, each time with the rarest phrase that they have."""
         rarest_first = sorted(phrases, key=lambda counted: counted.chunks)
-        tables = [self._table_of(counted.phrase.expression)[within] for counted in rarest_first]
+        tables = [self._table_of(expression_of(counted.phrase))[within] for counted in rarest_first]
         for first, counted in enumerate(rarest_first):
             for beyond in range(min(len(tables), MOST_COMBINED), first + 1, -1):
                 yield np.logical_and.reduce(tables[first:beyond]), counted.phrase
@@ -218,14 +219,14 @@ class _Ranking:
         is_within = np.zeros(self.words.last_chunk + 1, np.bool_)
         for counted in self.phrases:
             if counted.chunks > 0:
-                is_within |= self._table_of(counted.phrase.expression)
+                is_within |= self._table_of(expression_of(counted.phrase))
         if self.allowed is not None:
             is_within &= self.allowed.table(len(is_within))
         for counted in self.phrases:
             if counted.phrase.is_required:
-                is_within &= self._table_of(counted.phrase.expression)
+                is_within &= self._table_of(expression_of(counted.phrase))
         for excluded in find_excluded(self.scope):
-            is_within &= ~self._table_of(excluded)
+            is_within &= ~self._table_of(quote(excluded))
         return is_within
 
     def _table_of(self, expression: str) -> Mask:
@@ -233,5 +234,5 @@ class _Ranking:
 
     def _prefer_titles(self, ids: Ids, phrase: Phrase) -> Ids:
         """Those with it in their title first, then the newest."""
-        is_in_title = self._table_of(f"title : {phrase.expression}")[ids]
+        is_in_title = self._table_of(f"title : {expression_of(phrase)}")[ids]
         return ids[np.lexsort((-ids, ~is_in_title))]

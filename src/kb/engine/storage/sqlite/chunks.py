@@ -1,30 +1,18 @@
 """The chunks of a document in SQLite, with their words and vectors: written together, deleted together."""
 
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import apsw
 
-from kb.engine.model import ChunkId, DocumentId, IndexedText, Vector
+from kb.engine.model import ChunkId, DocumentId, Vector
 from kb.engine.model.portable import PortableChunk
 from kb.engine.storage.sqlite.index_log import log_change
-from kb.engine.words import space_out
+from kb.engine.storage.tables.chunks import spaced_or_none
 
 # Taking words out of the full-text index for good costs 1.8 ms a chunk, marking them as deleted 0.03 ms. Beyond this
 # many they are only marked, and gone when FTS5 next merges that part of its index.
 MAX_SECURELY_DELETED_CHUNKS = 50
-
-
-def insert_chunks(db: apsw.Connection, document_id: DocumentId, text: IndexedText) -> None:
-    for ordinal, chunk in enumerate(text.chunks):
-        passage = PortableChunk(uuid.uuid4(), chunk.passage.text, chunk.passage.heading, chunk.passage.page_num)
-        insert_vector(db, insert_chunk(db, document_id, ordinal, passage), chunk.vector)
-    db.execute(
-        "UPDATE documents SET chunk_count = ?, vector_model = ? WHERE id = ?",
-        (len(text.chunks), text.model_fingerprint, document_id),
-    )
-    log_change(db, document_id)
 
 
 def insert_chunk(
@@ -86,16 +74,3 @@ def empty_full_text(db: apsw.Connection) -> None:
     db.execute("DROP TABLE chunks_fts")
     db.execute(created_by)
     db.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('secure-delete', 1)")
-
-
-def spaced_or_none(text: str | None) -> str | None:
-    """The text as it must be indexed, or None where that is the text itself: most text is stored once."""
-    if text is None:
-        return None
-    spaced = space_out(text)
-    return None if spaced == text else spaced
-
-
-def declare_whole(db: apsw.Connection, model: str) -> None:
-    """From now on search uses the vectors of this model: every document has them."""
-    db.execute("INSERT INTO meta VALUES ('model', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (model,))

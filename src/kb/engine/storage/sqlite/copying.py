@@ -10,8 +10,8 @@ import apsw
 from kb.engine.errors import Unavailable
 from kb.engine.storage.sqlite.database import BUSY_TIMEOUT_MS, translated_errors
 from kb.engine.storage.sqlite.migrations import find_old_base
-from kb.engine.storage.sqlite.rows import fetch_all
 from kb.engine.storage.sqlite.takeover import V2
+from kb.engine.storage.tables.rows import fetch_all
 
 # 8 MB: a step takes some milliseconds, and a large base shows its progress.
 PAGES_PER_STEP = 1000

@@ -19,6 +19,7 @@ from pathlib import Path
 import apsw
 
 from kb.engine.errors import Damaged, KbError, StorageFull, Unavailable
+from kb.engine.storage.sqlite.connection import SqliteConnection
 
 # A writer waits at most this long for another process to finish its transaction.
 BUSY_TIMEOUT_MS = 10_000
@@ -110,14 +111,14 @@ class Database:
         # only while this is held: whoever gives it back can be sure that nobody touches it any more.
         self._returned = threading.Condition()
         self._is_closing = False
-        self._idle_readers: list[apsw.Connection] = []
-        self._in_use: set[apsw.Connection] = set()
+        self._idle_readers: list[SqliteConnection] = []
+        self._in_use: set[SqliteConnection] = set()
         self._held = threading.local()
         with translated_errors():
             self._writer = self._connect()
 
-    def _connect(self) -> apsw.Connection:
-        connection = apsw.Connection(str(self._path))
+    def _connect(self) -> SqliteConnection:
+        connection = SqliteConnection(str(self._path))
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         connection.pragma("page_size", PAGE_BYTES)
         connection.pragma("journal_mode", "wal")
@@ -129,7 +130,7 @@ class Database:
         return connection
 
     @contextmanager
-    def write(self) -> Iterator[apsw.Connection]:
+    def write(self) -> Iterator[SqliteConnection]:
         """A transaction: committed, and safely on disk, when the block ends; undone if it raises."""
         with self._turn_to_write(), translated_errors():
             try:
@@ -186,9 +187,9 @@ class Database:
             self._write_lock.release()
 
     @contextmanager
-    def read(self) -> Iterator[apsw.Connection]:
+    def read(self) -> Iterator[SqliteConnection]:
         """A snapshot: everything read in the block belongs to one moment."""
-        held: apsw.Connection | None = getattr(self._held, "reader", None)
+        held: SqliteConnection | None = getattr(self._held, "reader", None)
         if held is not None:
             yield held
             return
@@ -207,9 +208,9 @@ class Database:
                 self._give_back(reader)
 
     @contextmanager
-    def one_moment(self) -> Iterator[apsw.Connection]:
+    def one_moment(self) -> Iterator[SqliteConnection]:
         """Each block that this thread reads in, within this one, has the same snapshot."""
-        outer: apsw.Connection | None = getattr(self._held, "reader", None)
+        outer: SqliteConnection | None = getattr(self._held, "reader", None)
         with self.read() as reader:
             self._held.reader = reader
             try:
@@ -217,14 +218,14 @@ class Database:
             finally:
                 self._held.reader = outer
 
-    def _take(self, connection: apsw.Connection) -> None:
+    def _take(self, connection: SqliteConnection) -> None:
         with self._returned:
             if self._is_closing:
                 connection.close()
                 raise Unavailable(STOPPING)
             self._in_use.add(connection)
 
-    def _give_back(self, connection: apsw.Connection) -> None:
+    def _give_back(self, connection: SqliteConnection) -> None:
         with self._returned:
             self._in_use.remove(connection)
             self._returned.notify_all()

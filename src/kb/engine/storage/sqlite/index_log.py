@@ -3,7 +3,7 @@
 import apsw
 
 from kb.engine.model import DocumentId
-from kb.engine.storage.sqlite.rows import fetch_all
+from kb.engine.storage.tables.rows import fetch_all
 
 # An index that lags further behind reads everything anew, which is then the quicker way.
 KEPT_CHANGES = 100_000

@@ -8,11 +8,7 @@ emptied before it ends. The rows are gone through in batches, each a short trans
 text is no longer UTF-8 cannot be read at all, but its neighbours can.
 """
 
-import hashlib
-import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 
 import apsw
@@ -24,14 +20,13 @@ from kb.engine.model import (
     CheckPart,
     Damage,
     DamageKind,
-    DocumentId,
-    Scrub,
-    UsedOriginal,
 )
 from kb.engine.storage.sqlite.checksums import register_checksum
-from kb.engine.storage.sqlite.chunks import empty_full_text, spaced_or_none
+from kb.engine.storage.sqlite.chunks import empty_full_text
 from kb.engine.storage.sqlite.database import Database, open_untouched, translated_errors
-from kb.engine.storage.sqlite.rows import fetch_all, to_json, to_text
+from kb.engine.storage.tables.checking import Findings, ScrubRows, check_document, check_job, hash_of, size_of
+from kb.engine.storage.tables.chunks import spaced_or_none
+from kb.engine.storage.tables.rows import fetch_all
 
 ROWS_PER_BATCH = 500
 # SQLite's own check can find something on every page; the first findings tell enough.
@@ -46,7 +41,7 @@ DAMAGED = (apsw.CorruptError, apsw.NotADBError)
 DAMAGED_OR_ODD = (*DAMAGED, apsw.SQLError)
 
 
-class IntegrityRows:
+class IntegrityRows(ScrubRows):
     """The part of the store that checks the others."""
 
     _database: Database
@@ -74,26 +69,6 @@ class IntegrityRows:
                     "INSERT INTO chunks_fts (rowid, title, heading, body) "
                     "SELECT id, title, heading, body FROM searchable_chunks ORDER BY id"
                 )
-
-    def read_scrub(self) -> Scrub:
-        with self._database.read() as db:
-            state = db.execute("SELECT value FROM meta WHERE key = 'scrub'").get
-        if state is None:
-            return Scrub()
-        part, after, found, finished_at, damage_count = json.loads(state)
-        return Scrub(
-            None if part is None else CheckCursor(CheckPart(part), after),
-            found,
-            None if finished_at is None else datetime.fromisoformat(finished_at),
-            damage_count,
-        )
-
-    def write_scrub(self, scrub: Scrub) -> None:
-        place = (None, 0) if scrub.cursor is None else (scrub.cursor.part, scrub.cursor.after)
-        finished_at = None if scrub.finished_at is None else to_text(scrub.finished_at)
-        state = to_json([*place, scrub.found, finished_at, scrub.damage_count])
-        with self._database.write() as db:
-            db.execute("INSERT OR REPLACE INTO meta VALUES ('scrub', ?)", (state,))
 
 
 def check_base(path: Path) -> list[Damage]:
@@ -163,19 +138,9 @@ def _unreadable(error: apsw.Error) -> Damage:
     return Damage(DamageKind.STRUCTURE, None, f"The base's file cannot be read as a whole: {error}.")
 
 
-@dataclass
-class _Findings:
-    checked: Checked = field(default_factory=Checked)
-    damages: list[Damage] = field(default_factory=list)
-    originals: list[UsedOriginal] = field(default_factory=list)
-
-    def add(self, kind: DamageKind, document_id: int | None, message: str) -> None:
-        self.damages.append(Damage(kind, None if document_id is None else DocumentId(document_id), message))
-
-
 def _check_rows(db: apsw.Connection, cursor: CheckCursor) -> CheckedBatch:
     table, kind, check_row, following = _CHECKS[cursor.part]
-    found = _Findings()
+    found = Findings()
     try:
         row_ids = fetch_all(
             db, f"SELECT rowid FROM {table} WHERE rowid > ? ORDER BY rowid LIMIT ?", (cursor.after, ROWS_PER_BATCH)
@@ -193,34 +158,23 @@ def _check_rows(db: apsw.Connection, cursor: CheckCursor) -> CheckedBatch:
     return CheckedBatch(following, found.checked, found.damages, found.originals)
 
 
-def _check_document(db: apsw.Connection, document_id: int, found: _Findings) -> None:
-    (row,) = fetch_all(
+def _check_document(db: apsw.Connection, document_id: int, found: Findings) -> None:
+    ((is_whole, title, search_title),) = fetch_all(
         db,
-        "SELECT c.kept = c.computed, doc_type = 'note', content_hash, title, search_title, chunk_count, "
-        "(SELECT count(*) FROM chunks WHERE document_id = d.id), "
-        "(SELECT COALESCE(max(ordinal) + 1, 0) FROM chunks WHERE document_id = d.id), original, "
-        "NOT EXISTS (SELECT 1 FROM documents AS o WHERE o.original = d.original AND o.id < d.id), note_text "
+        "SELECT c.kept = c.computed, title, search_title "
         "FROM documents AS d JOIN document_checksums AS c ON c.id = d.id WHERE d.id = ?",
         (document_id,),
     )
-    is_whole, is_note, content_hash, title, search_title, chunk_count, chunks, end, original, is_first, text = row
     if not is_whole:
         message = f"The properties of document {document_id} are not those that were stored."
         found.add(DamageKind.DOCUMENT, document_id, message)
     elif search_title != spaced_or_none(title):
         message = f"The title of document {document_id} is not indexed as it reads."
         found.add(DamageKind.FULL_TEXT, document_id, message)
-    if is_note and _hash_of(text) != content_hash:
-        found.add(DamageKind.NOTE, document_id, f"The text of note {document_id} is not the one that was stored.")
-    if not chunk_count == chunks == end:
-        message = f"Document {document_id} should have {chunk_count} chunks, numbered from 0, and has {chunks}."
-        found.add(DamageKind.COUNT, document_id, message)
-    if original is not None and is_first:
-        found.originals.append(UsedOriginal(original, DocumentId(document_id)))
-    found.checked += Checked(documents=1, bytes=_size_of(text))
+    check_document(db, document_id, found)
 
 
-def _check_chunk(db: apsw.Connection, chunk_id: int, found: _Findings) -> None:
+def _check_chunk(db: apsw.Connection, chunk_id: int, found: Findings) -> None:
     (row,) = fetch_all(
         db,
         "SELECT c.document_id, c.checksum = checksum(uuid, c.document_id, ordinal, text, heading, page_num), "
@@ -239,10 +193,10 @@ def _check_chunk(db: apsw.Connection, chunk_id: int, found: _Findings) -> None:
     elif vector_bytes is not None and not is_vector_whole:
         found.add(DamageKind.VECTOR, document_id, f"The vector of chunk {chunk_id} is not the one that was stored.")
     vectors = 0 if vector_bytes is None else 1
-    found.checked += Checked(chunks=1, vectors=vectors, bytes=_size_of(text) + (vector_bytes or 0))
+    found.checked += Checked(chunks=1, vectors=vectors, bytes=size_of(text) + (vector_bytes or 0))
 
 
-def _check_revision(db: apsw.Connection, row_id: int, found: _Findings) -> None:
+def _check_revision(db: apsw.Connection, row_id: int, found: Findings) -> None:
     ((document_id, version, text, content_hash, is_row_whole, is_current),) = fetch_all(
         db,
         "SELECT r.document_id, r.version, r.text, r.content_hash, r.checksum = "
@@ -252,42 +206,18 @@ def _check_revision(db: apsw.Connection, row_id: int, found: _Findings) -> None:
         (row_id,),
     )
     # The newest revision has no text of its own: it is what the note says now.
-    is_text_whole = is_current if text is None else _hash_of(text) == content_hash
+    is_text_whole = is_current if text is None else hash_of(text) == content_hash
     if not (is_row_whole and is_text_whole):
         message = f"Version {version} of note {document_id} is not what the note said then."
         found.add(DamageKind.REVISION, document_id, message)
-    found.checked += Checked(revisions=1, bytes=_size_of(text))
+    found.checked += Checked(revisions=1, bytes=size_of(text))
 
 
-def _check_job(db: apsw.Connection, job_id: int, found: _Findings) -> None:
-    ((payload, digest, original, is_first),) = fetch_all(
-        db,
-        "SELECT payload, 'sha256:' || request_digest, original, "
-        "NOT EXISTS (SELECT 1 FROM documents AS d WHERE d.original = j.original) "
-        "AND NOT EXISTS (SELECT 1 FROM jobs AS o WHERE o.original = j.original AND o.id < j.id) "
-        "FROM jobs AS j WHERE id = ?",
-        (job_id,),
-    )
-    if None not in (payload, digest) and _hash_of(payload) != digest:
-        found.add(DamageKind.JOB, None, f"What job {job_id} was given is not what was submitted.")
-    if original is not None and is_first:
-        found.originals.append(UsedOriginal(original, None))
-
-
-# Where damage has struck, a text need not be one.
-def _hash_of(text: object) -> str | None:
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}" if isinstance(text, str) else None
-
-
-def _size_of(text: object) -> int:
-    return len(text.encode()) if isinstance(text, str) else 0
-
-
-_RowCheck = Callable[[apsw.Connection, int, _Findings], None]
+_RowCheck = Callable[[apsw.Connection, int, Findings], None]
 _CHECKS: dict[CheckPart, tuple[str, DamageKind, _RowCheck, CheckCursor | None]] = {
     CheckPart.DOCUMENTS: ("documents", DamageKind.DOCUMENT, _check_document, CheckCursor(CheckPart.CHUNKS)),
     CheckPart.CHUNKS: ("chunks", DamageKind.CHUNK, _check_chunk, CheckCursor(CheckPart.REVISIONS)),
     CheckPart.REVISIONS: ("note_revisions", DamageKind.REVISION, _check_revision, CheckCursor(CheckPart.JOBS)),
-    CheckPart.JOBS: ("jobs", DamageKind.JOB, _check_job, None),
+    CheckPart.JOBS: ("jobs", DamageKind.JOB, check_job, None),
 }
 """Of each part: its table, what an unreadable row of it is, how a row is checked, and what comes after the table."""

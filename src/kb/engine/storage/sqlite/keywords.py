@@ -1,8 +1,6 @@
 """Finding chunks in SQLite by their words, with FTS5."""
 
-import math
 from collections.abc import Sequence
-from itertools import chain
 
 import apsw
 
@@ -11,16 +9,16 @@ from kb.engine.model import NO_MATCHES, KeywordMatches, Matches, Scope
 from kb.engine.storage.sqlite.allowed import AllowedScopes
 from kb.engine.storage.sqlite.chunk_places import AllowedChunks, ChunkPlaces
 from kb.engine.storage.sqlite.chunk_ranking import rank_chunks
-from kb.engine.storage.sqlite.completion import find_completions
 from kb.engine.storage.sqlite.database import Database
-from kb.engine.storage.sqlite.match_expression import Phrase, find_phrases
 from kb.engine.storage.sqlite.time_limit import time_limited
 from kb.engine.storage.sqlite.vectors.index import VectorIndex
 from kb.engine.storage.sqlite.word_index import WordIndex, Words
-from kb.engine.storage.sqlite.word_plan import CountedPhrase
+from kb.engine.storage.words.completion import find_completions
+from kb.engine.storage.words.phrases import Phrase, find_phrases
+from kb.engine.storage.words.scores import BM25_K1, best_possible_score, inverse_frequency
+from kb.engine.storage.words.spelling import suggest_word
+from kb.engine.storage.words.word_plan import CountedPhrase
 
-# FTS5's constant: the score of one term approaches (K1 + 1) * idf.
-BM25_K1 = 1.2
 # Of a word that only adds to the score less is expected: it gives one inverse document frequency to whoever has it,
 # where bm25 gives 1.4 for two mentions. With this the first hits have the same share of the best possible score as if
 # all words were ranked by (.53 and .52 in the mean; .45 without), and so the same relevance.
@@ -69,12 +67,18 @@ class KeywordRows:
             except TooBroad:
                 with time_limited(db, LONGEST_SEARCH_SECONDS):
                     ranked = rank_chunks(known, _most_telling(counted), scope, allowed, limit=limit)
-            best_possible = _best_possible_score(known, phrases)
+            best_possible = best_possible_score(known, phrases)
             best_possible -= (BM25_K1 + 1) * (1 - SHARE_OF_ADDED_WORD) * _expected_of(ranked.added)
         if len(ranked.ids) == 0:
             return KeywordMatches(NO_MATCHES, 0.0)
         matches = Matches(ranked.ids, *places.look_up(ranked.ids), ranked.scores)
         return KeywordMatches(matches, best_possible)
+
+    def suggest_words(self, words: Sequence[str]) -> dict[str, str]:
+        with self._database.read() as db:
+            known = self._word_index.at(db)
+            meant = {word: suggest_word(known, word) for word in words}
+        return {word: known_word for word, known_word in meant.items() if known_word is not None}
 
 
 def register_row_count(connection: apsw.Connection) -> None:
@@ -105,43 +109,8 @@ def _most_telling(phrases: Sequence[CountedPhrase]) -> list[CountedPhrase]:
 
 def _count(words: Words, phrase: Phrase) -> CountedPhrase:
     chunks = words.count(phrase).chunks
-    return CountedPhrase(phrase, chunks, _inverse_frequency(chunks, words.row_count))
-
-
-def _best_possible_score(words: Words, phrases: Sequence[Phrase]) -> float:
-    """The bm25 score of an imagined chunk that holds everything sought, just as it was asked for, and little else.
-
-    Words that no chunk has count too: a chunk with the other half of the query is half an answer. Other spellings do
-    not: nobody writes a name in two ways at once.
-    """
-    forms_of_words: list[list[int]] = []
-    # FTS5 counts required phrases twice: they are ranked by, and stand beside what is ranked by.
-    for phrase in chain(phrases, (phrase for phrase in phrases if phrase.is_required)):
-        if phrase.is_spelling:
-            continue
-        frequency = words.count(phrase).rarest_term
-        if phrase.is_other_form:
-            forms_of_words[-1].append(frequency)
-        else:
-            forms_of_words.append([frequency])
-    return sum(
-        (BM25_K1 + 1) * _inverse_frequency(frequency, words.row_count)
-        for forms in forms_of_words
-        for frequency in _frequencies_to_expect(*forms)
-    )
+    return CountedPhrase(phrase, chunks, inverse_frequency(chunks, words.row_count))
 
 
 def _expected_of(phrases: Sequence[CountedPhrase]) -> float:
     return sum(c.worth for c in phrases if not (c.phrase.is_spelling or c.phrase.is_other_form or c.phrase.is_required))
-
-
-def _inverse_frequency(frequency: int, row_count: int) -> float:
-    """As in FTS5: a term in more than half of all rows is worth next to nothing."""
-    return max(math.log((max(row_count - frequency, 0) + 0.5) / (frequency + 0.5)), 1e-6)
-
-
-def _frequencies_to_expect(word: int, *others: int) -> list[int]:
-    """A chunk with a word as it was asked for has one of its other forms as well, namely its beginning."""
-    if not others:
-        return [word]
-    return [word or max(others), max(others)]

@@ -1,96 +1,29 @@
-"""From words to the query language of FTS5. Every word is quoted, so nothing a person types is an operator."""
+"""From phrases to the query language of FTS5. Every word is quoted, so nothing a person types is an operator."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from kb.engine.model import Scope
-from kb.engine.words import WORD, SoughtForm, forms_of, pair_up, space_out, split_runs
-
-# FTS5 ranks a row by each phrase in turn; beyond this a longer query only costs time. Other forms are not counted.
-MAX_PHRASES = 64
-
-
-class Phrase(NamedTuple):
-    expression: str
-    is_beginning: bool = False
-    """Whether any word will do that begins like this."""
-    is_other_form: bool = False
-    """Whether it is another form of the word before it."""
-    is_spelling: bool = False
-    """Whether it is another way to write what is sought as it was asked for, too."""
-    is_required: bool = False
-
-
-def find_phrases(
-    words: Sequence[str],
-    scope: Scope,
-    *,
-    any_endings: bool = False,
-    completions: Sequence[Phrase] = (),
-    spellings: Sequence[str] = (),
-) -> list[Phrase]:
-    """What chunks are ranked by: required phrases and words, in their order, and other spellings.
-
-    `completions` are other forms of the last word.
-    """
-    required = [Phrase(build_phrase(phrase), is_required=True) for phrase in _required(scope)]
-    sought = [phrase for word in words for phrase in _phrases_of(word, any_endings=any_endings)]
-    sought += [completion for completion in completions if completion not in sought]
-    phrases = [*required, *sought, *(Phrase(build_phrase(spelling), is_spelling=True) for spelling in spellings)]
-    beyond = [place for place, phrase in enumerate(phrases) if not phrase.is_other_form][MAX_PHRASES:]
-    return phrases[: beyond[0]] if beyond else phrases
+from kb.engine.storage.words.phrases import Phrase, find_excluded, find_required
+from kb.engine.words import space_out
 
 
 def build_match_expression(phrases: Sequence[Phrase], scope: Scope) -> str | None:
     """Chunks with any of the phrases, all required ones and no excluded one; None if nothing can match."""
     if not phrases:
         return None
-    expression = f"({' OR '.join(phrase.expression for phrase in phrases)})"
-    required = list(map(build_phrase, _required(scope)))
+    expression = f"({' OR '.join(map(expression_of, phrases))})"
+    required = list(map(quote, find_required(scope)))
     if required:
         expression = f"({' AND '.join([expression, *required])})"
-    excluded = find_excluded(scope)
+    excluded = list(map(quote, find_excluded(scope)))
     if excluded:
         expression = f"{expression} NOT ({' OR '.join(excluded)})"
     return expression
 
 
-def find_excluded(scope: Scope) -> list[str]:
-    return [build_phrase(phrase) for phrase in scope.excluded if has_word(phrase)]
+def expression_of(phrase: Phrase) -> str:
+    return f"{quote(phrase.text)} *" if phrase.is_beginning else quote(phrase.text)
 
 
-def build_phrase(text: str) -> str:
+def quote(text: str) -> str:
     return '"' + space_out(text).replace('"', '""') + '"'
-
-
-def _required(scope: Scope) -> list[str]:
-    return list(filter(has_word, scope.required))
-
-
-def _phrases_of(word: str, *, any_endings: bool) -> list[Phrase]:
-    """A word of a spaced script is a phrase, or one for each of its forms; an unspaced run is one for each pair."""
-    phrases: list[Phrase] = []
-    for run, is_unspaced in split_runs(word):
-        if is_unspaced:
-            phrases.extend(Phrase(build_phrase(pair)) for pair in pair_up(run))
-        elif has_word(run) and any_endings:
-            phrases.extend(_phrase_of_form(form, is_other_form=place > 0) for place, form in enumerate(forms_of(run)))
-        elif has_word(run):
-            phrases.append(Phrase(build_phrase(run)))
-    return phrases
-
-
-def _phrase_of_form(form: SoughtForm, *, is_other_form: bool) -> Phrase:
-    if form.has_any_ending:
-        return build_beginning(form.text)
-    return Phrase(build_phrase(form.text), is_other_form=is_other_form)
-
-
-def build_beginning(text: str) -> Phrase:
-    """Another form of a word: all that begin like this."""
-    return Phrase(f"{build_phrase(text)} *", is_beginning=True, is_other_form=True)
-
-
-def has_word(text: str) -> bool:
-    """Whether there is anything in it to be looked for; what has nothing limits nothing."""
-    return WORD.search(text) is not None

@@ -1,24 +1,21 @@
-"""Finding chunks in SQLite by their vectors, in memory, and reading what was found."""
-
-import json
-from collections.abc import Sequence
+"""Finding chunks in SQLite by their vectors, in memory."""
 
 import apsw
 
 from kb.engine.errors import Unavailable
-from kb.engine.model import ChunkId, FoundChunk, Ids, LoadedVectors, Scope, Vector, VectorMatches
+from kb.engine.model import Ids, LoadedVectors, Scope, Vector, VectorMatches
 from kb.engine.storage.sqlite.allowed import AllowedScopes
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.id_sets import IdSet, Mask
-from kb.engine.storage.sqlite.match_expression import build_phrase, has_word
-from kb.engine.storage.sqlite.rows import CHUNK_COLUMNS, fetch_all, load_documents, to_chunks
+from kb.engine.storage.sqlite.match_expression import quote
 from kb.engine.storage.sqlite.vectors.index import VectorIndex
 from kb.engine.storage.sqlite.vectors.snapshot import Snapshot, SomeRows
 from kb.engine.storage.sqlite.word_index import read_ids
+from kb.engine.storage.words.phrases import find_excluded, find_required
 
 
 class MatchingRows:
-    """The part of the store that finds chunks by their meaning, and reads those found."""
+    """The part of the store that finds chunks by their meaning."""
 
     _database: Database
     _vectors: VectorIndex
@@ -28,8 +25,8 @@ class MatchingRows:
         with self._database.read() as db:
             snapshot = self._catch_up(db)
             documents = self._allowed.find(db, scope)
-            required = [IdSet(read_ids(db, build_phrase(phrase))) for phrase in filter(has_word, scope.required)]
-            excluded = [IdSet(read_ids(db, build_phrase(phrase))) for phrase in filter(has_word, scope.excluded)]
+            required = [IdSet(read_ids(db, quote(phrase))) for phrase in find_required(scope)]
+            excluded = [IdSet(read_ids(db, quote(phrase))) for phrase in find_excluded(scope)]
 
         def allow(rows: SomeRows) -> Mask:
             allowed = rows.is_alive
@@ -53,15 +50,3 @@ class MatchingRows:
         if snapshot is None:
             raise Unavailable("The index of vectors is being made. Until then, search by keyword.")
         return snapshot
-
-    def load_chunks(self, chunk_ids: Sequence[ChunkId]) -> list[FoundChunk]:
-        with self._database.read() as db:
-            rows = fetch_all(
-                db,
-                f"SELECT {CHUNK_COLUMNS}, document_id FROM chunks WHERE id IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(chunk_ids)),),
-            )
-            documents = load_documents(db, sorted({row[-1] for row in rows}))
-        chunks = to_chunks(rows)
-        found = {chunk.id: FoundChunk(chunk, documents[row[-1]]) for chunk, row in zip(chunks, rows, strict=True)}
-        return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]

@@ -23,12 +23,13 @@ from pathlib import Path
 import apsw
 
 from kb.engine.errors import KbError, StorageFull, Unavailable
-from kb.engine.originals import Originals, explain_disk_error, sync_folder
+from kb.engine.originals import FolderOriginals, explain_disk_error, sync_folder
 from kb.engine.storage.sqlite.checksums import register_checksum
-from kb.engine.storage.sqlite.chunks import declare_whole
+from kb.engine.storage.sqlite.connection import SqliteConnection
 from kb.engine.storage.sqlite.database import LOGS, PAGE_BYTES, Database, open_untouched, translated_errors
 from kb.engine.storage.sqlite.integrity import check_base
 from kb.engine.storage.sqlite.takeover import V2, find_v2_base, is_v2, take_over
+from kb.engine.storage.tables.meta import declare_whole
 
 log = logging.getLogger(__name__)
 
@@ -92,7 +93,7 @@ def refuse_old_base(path: Path) -> None:
         raise Unavailable(f"{old.path} has schema {old.version}. Start the engine first: it brings it up to date.")
 
 
-def upgrade(path: Path, originals: Originals, *, now: datetime) -> None:
+def upgrade(path: Path, originals: FolderOriginals, *, now: datetime) -> None:
     """Bring the base to today's schema; does nothing if it is there already. Only for who is alone on the data.
 
     The old file stays beside it. Raises `Unavailable` or `StorageFull`, and then the base is as it was.
@@ -141,8 +142,10 @@ def _lock_others_out(db: apsw.Connection) -> None:
     db.execute("BEGIN EXCLUSIVE; COMMIT")
 
 
-def _write_new_base(old: OldBase, old_db: apsw.Connection, new_path: Path, originals: Originals, now: datetime) -> None:
-    with closing(apsw.Connection(str(new_path))) as db:
+def _write_new_base(
+    old: OldBase, old_db: apsw.Connection, new_path: Path, originals: FolderOriginals, now: datetime
+) -> None:
+    with closing(SqliteConnection(str(new_path))) as db:
         db.pragma("page_size", PAGE_BYTES)
         if old.version != V2:
             with db.backup("main", old_db, "main") as copying:

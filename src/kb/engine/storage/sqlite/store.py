@@ -7,7 +7,7 @@ The work is done by the parts it is composed of, one a subject, which share one 
 - `jobs`: the queue; `claims`: what workers do with it; `reindexing`: work that goes through all documents
 - `journal`: what happened, for the audit log and for those who watch
 - `portable`: whole documents on their way from base to base
-- `keywords`: finding chunks by word; `matching`: by vector; `spelling`: words that were meant
+- `keywords`: finding chunks by word, and words that were meant; `matching`: by vector
 - `mapping`: where documents lie on the map
 - `integrity`: checking that all of it is still what was written
 
@@ -19,60 +19,41 @@ Each public method is one transaction, or part of that of `one_moment`. The inva
 4. A job is completed in the transaction that writes its document.
 """
 
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 
 import apsw
 
 from kb.engine.errors import KbError
-from kb.engine.model import Statistics
+from kb.engine.model import Cleared, Statistics
 from kb.engine.storage.sqlite.allowed import AllowedScopes
 from kb.engine.storage.sqlite.checksums import register_checksum
 from kb.engine.storage.sqlite.chunk_places import ChunkPlaces
-from kb.engine.storage.sqlite.claims import ClaimRows
 from kb.engine.storage.sqlite.database import Database
-from kb.engine.storage.sqlite.documents import RECENCY, DocumentRows
 from kb.engine.storage.sqlite.full_text import merge_full_text
 from kb.engine.storage.sqlite.index_log import newest_change
 from kb.engine.storage.sqlite.integrity import IntegrityRows
-from kb.engine.storage.sqlite.jobs import JobRows
-from kb.engine.storage.sqlite.journal import JournalRows
 from kb.engine.storage.sqlite.keywords import KeywordRows, register_row_count
-from kb.engine.storage.sqlite.mapping import MappingRows
 from kb.engine.storage.sqlite.matching import MatchingRows
 from kb.engine.storage.sqlite.migrations import create_schema, refuse_old_base
-from kb.engine.storage.sqlite.portable import PortableRows
-from kb.engine.storage.sqlite.reindexing import ReindexingRows
-from kb.engine.storage.sqlite.revisions import RevisionRows
-from kb.engine.storage.sqlite.rows import fetch_all, to_datetime
-from kb.engine.storage.sqlite.spelling import SpellingRows
-from kb.engine.storage.sqlite.tags import TagRows
 from kb.engine.storage.sqlite.vectors.building import build_files
-from kb.engine.storage.sqlite.vectors.files import remove_strays
+from kb.engine.storage.sqlite.vectors.files import remove_all_files, remove_strays
 from kb.engine.storage.sqlite.vectors.index import VectorIndex
 from kb.engine.storage.sqlite.vectors.reading import count_chunks
 from kb.engine.storage.sqlite.vectors.tokens import read_token
 from kb.engine.storage.sqlite.word_index import WordIndex
+from kb.engine.storage.tables.parts import SharedParts
+from kb.engine.storage.tables.statistics import read_statistics
 from kb.engine.words import fold
 
 
-class SqliteStore(
-    DocumentRows,
-    RevisionRows,
-    TagRows,
-    JobRows,
-    ClaimRows,
-    ReindexingRows,
-    PortableRows,
-    JournalRows,
-    KeywordRows,
-    MatchingRows,
-    SpellingRows,
-    MappingRows,
-    IntegrityRows,
-):
+class SqliteStore(SharedParts, KeywordRows, MatchingRows, IntegrityRows):
+    _database: Database
+
     def __init__(self, path: Path, *, model_fingerprint: str) -> None:
         self._path = path
         self._model_fingerprint = model_fingerprint
@@ -94,6 +75,15 @@ class SqliteStore(
         with self._database.one_moment() as db, self._vectors.hold(db):
             yield
 
+    def delete_everything(self, *, now: datetime) -> Cleared:
+        cleared = super().delete_everything(now=now)
+        remove_all_files(self._path)
+        return cleared
+
+    def has_whole_vectors(self) -> bool:
+        with self._database.read() as db:
+            return self._vectors.catch_up(db) is not None and super().has_whole_vectors()
+
     def tune_search(self) -> None:
         with self._database.read() as db:
             newest, token, chunk_count = newest_change(db), read_token(db), count_chunks(db)
@@ -110,24 +100,23 @@ class SqliteStore(
                 db.execute("INSERT OR REPLACE INTO meta VALUES ('written_at', ?)", (str(time.time_ns()),))
         return self._database.trouble
 
+    def watch_jobs(self, on_job: Callable[[], None], stopping: threading.Event) -> None:
+        """There is no other machine: the engine itself tells its worker."""
+
+    def claim_upkeep(self, owner: str, *, now: datetime, lease_until: datetime) -> bool:
+        """The worker of the engine, which is nearly always the only one, does not wait for one that was killed."""
+        return True
+
     def read_statistics(self) -> Statistics:
         with self._database.read() as db:
-            by_type = fetch_all(db, "SELECT doc_type, count(*), sum(size_bytes) FROM documents GROUP BY doc_type")
-            by_model = dict(fetch_all(db, "SELECT vector_model, sum(chunk_count) FROM documents GROUP BY vector_model"))
-            last_changed = db.execute(f"SELECT max({RECENCY}) FROM documents").get
             self._vectors.catch_up(db)
-        usable = by_model.pop(self._model_fingerprint, 0)
-        return Statistics(
-            schema_version=self._schema_version,
-            documents_by_type={doc_type: count for doc_type, count, _ in by_type},
-            chunks=usable + sum(by_model.values()),
-            vectors=usable,
-            stale_vectors=sum(by_model.values()),
-            size_bytes=sum(size for _, _, size in by_type),
-            database_bytes=_size_on_disk(self._path),
-            last_changed_at=to_datetime(last_changed),
-            vector_index=self._vectors.describe(),
-        )
+            return read_statistics(
+                db,
+                self._model_fingerprint,
+                schema_version=self._schema_version,
+                database_bytes=_size_on_disk(self._path),
+                vector_index=self._vectors.describe(),
+            )
 
 
 def _size_on_disk(path: Path) -> int:

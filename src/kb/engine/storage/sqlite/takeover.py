@@ -19,11 +19,13 @@ import apsw
 
 from kb.engine.errors import Unavailable
 from kb.engine.model.portable import PortableChunk
-from kb.engine.originals import Originals, compute_digest, sync_folder
-from kb.engine.storage.sqlite.chunks import insert_chunk, spaced_or_none
+from kb.engine.originals import FolderOriginals, compute_digest, sync_folder
+from kb.engine.storage.sqlite.chunks import insert_chunk
+from kb.engine.storage.sqlite.connection import SqliteConnection
 from kb.engine.storage.sqlite.database import open_untouched
-from kb.engine.storage.sqlite.rows import fetch_all, to_text
-from kb.engine.storage.sqlite.tags import add_tags
+from kb.engine.storage.tables.chunks import spaced_or_none
+from kb.engine.storage.tables.rows import fetch_all, to_text
+from kb.engine.storage.tables.tags import add_tags
 
 V2 = 2
 V2_NAMES = ("kb.db", "kb.sqlite3", "knowledge.db")
@@ -105,7 +107,9 @@ def _holds_v2(path: Path) -> bool:
         return False
 
 
-def take_over(old: apsw.Connection, new: apsw.Connection, *, folder: Path, originals: Originals, now: datetime) -> None:
+def take_over(
+    old: apsw.Connection, new: SqliteConnection, *, folder: Path, originals: FolderOriginals, now: datetime
+) -> None:
     """Fill the empty base `new` with everything in `old`. `folder` is where v2 kept its files.
 
     Originals get their place among ours before anything refers to them. A file that is gone leaves its document
@@ -146,7 +150,7 @@ def take_over(old: apsw.Connection, new: apsw.Connection, *, folder: Path, origi
     _never_give_ids_again(old, new)
 
 
-def _find_content(document: V2Document, text: str, folder: Path, originals: Originals) -> Content:
+def _find_content(document: V2Document, text: str, folder: Path, originals: FolderOriginals) -> Content:
     file = None if document.is_note else _find_file(folder, document.stored_path)
     if file is None:
         encoded = text.encode()
@@ -163,7 +167,7 @@ def _find_file(folder: Path, stored_path: str | None) -> Path | None:
     return path if path.is_relative_to(folder.resolve()) and path.is_file() else None
 
 
-def _keep_original(path: Path, originals: Originals) -> str:
+def _keep_original(path: Path, originals: FolderOriginals) -> str:
     name = compute_digest(path)
     place = originals.path_of(name)
     if not place.exists():
@@ -177,7 +181,7 @@ def _keep_original(path: Path, originals: Originals) -> str:
     return name
 
 
-def _flush_originals(new: apsw.Connection, originals: Originals) -> None:
+def _flush_originals(new: apsw.Connection, originals: FolderOriginals) -> None:
     """A file's new name is on disk only when its folder is, and that folder's name only when the one above it is."""
     rows = new.execute("SELECT DISTINCT original FROM documents WHERE original IS NOT NULL")
     folders = {originals.path_of(str(name)).parent for (name,) in rows}
@@ -255,7 +259,7 @@ def _read_chunk_metadata(metadata: str | None) -> tuple[int | None, str | None]:
     return (page if has_page else None), (heading if has_heading else None)
 
 
-def _take_over_tags(old: apsw.Connection, new: apsw.Connection) -> None:
+def _take_over_tags(old: apsw.Connection, new: SqliteConnection) -> None:
     links = fetch_all(
         old,
         "SELECT document_id, CAST(name AS TEXT) FROM document_tags JOIN tags ON tags.id = tag_id "

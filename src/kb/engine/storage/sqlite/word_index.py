@@ -11,12 +11,12 @@ gone. Until then counts lag behind a little.
 """
 
 import json
-import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Set
+from collections.abc import Iterator, Set
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import NamedTuple, Self, cast
+from typing import Self, cast
 
 import apsw
 import numpy as np
@@ -25,9 +25,12 @@ import numpy.typing as npt
 from kb.engine.model import Ids
 from kb.engine.storage.sqlite.id_sets import Mask
 from kb.engine.storage.sqlite.index_log import documents_changed_since
-from kb.engine.storage.sqlite.match_expression import Phrase
-from kb.engine.storage.sqlite.rows import LARGEST_ID, fetch_all
-from kb.engine.storage.sqlite.tokens import find_terms
+from kb.engine.storage.sqlite.match_expression import expression_of
+from kb.engine.storage.sqlite.time_limit import time_limited
+from kb.engine.storage.tables.rows import LARGEST_ID, fetch_all
+from kb.engine.storage.words.phrases import Phrase
+from kb.engine.storage.words.tokens import find_terms, tokenize
+from kb.engine.storage.words.vocabulary import LAST, Frequency
 
 Bits = npt.NDArray[np.uint8]
 
@@ -48,13 +51,6 @@ SELECT
     COALESCE((SELECT max(id) FROM chunks), 0),
     COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0)
 """
-
-
-class Frequency(NamedTuple):
-    chunks: int
-    """How many chunks have it; for a beginning at most so many, since one with two such words counts twice."""
-    rarest_term: int
-    """How many chunks have the rarest of its terms."""
 
 
 def read_ids(db: apsw.Connection, expression: str, *, first: int = 0, last: int = LARGEST_ID) -> Ids:
@@ -205,11 +201,38 @@ class Words:
         return self.row_count if self.last_chunk <= MOST_IDS_PER_CHUNK * self.row_count else 0
 
     def count(self, phrase: Phrase) -> Frequency:
-        frequency = self.index.find_count(phrase.expression, newest_change=self.newest_change)
+        expression = expression_of(phrase)
+        frequency = self.index.find_count(expression, newest_change=self.newest_change)
         if frequency is None:
             frequency = _count(self.db, phrase)
-            self.index.keep_count(phrase.expression, frequency, newest_change=self.newest_change)
+            self.index.keep_count(expression, frequency, newest_change=self.newest_change)
         return frequency
+
+    def find_term(self, first: str, beyond: str) -> str | None:
+        term: str | None = self.db.execute(
+            "SELECT term FROM chunks_vocabulary WHERE term >= ? AND term < ? LIMIT 1", (first, beyond)
+        ).get
+        return term
+
+    def list_terms(self, first: str, beyond: str, *, shortest: int, longest: int) -> Iterator[tuple[str, int]]:
+        yield from self.db.execute(
+            "SELECT term, doc FROM chunks_vocabulary WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ?",
+            (first, beyond, shortest, longest),
+        )
+
+    def find_written(self, term: str) -> str | None:
+        place = self.db.execute(
+            "SELECT doc, col, offset FROM chunks_instances WHERE term = ? LIMIT 1", (term,)
+        ).fetchone()
+        if place is None:
+            return None
+        chunk_id, column, offset = place
+        text = self.db.execute(f"SELECT {column} FROM searchable_chunks WHERE id = ?", (chunk_id,)).get
+        start, end, _ = tokenize(text)[offset]
+        return str(text.encode()[start:end].decode())
+
+    def time_limited(self, seconds: float) -> AbstractContextManager[None]:
+        return time_limited(self.db, seconds)
 
     def are_rows_due(self, expression: str) -> bool:
         """Whether it is time to read all chunks that match: they are known, or were asked about before."""
@@ -235,12 +258,12 @@ def _has_any_chunk(db: apsw.Connection, documents: Set[int], *, up_to: int) -> b
 
 
 def _count(db: apsw.Connection, phrase: Phrase) -> Frequency:
-    terms = find_terms(db, phrase.expression)
+    terms = find_terms(phrase.text)
     count = _count_beginning if phrase.is_beginning else _count_chunks_with
     rarest_term = min((count(db, term) for term in terms), default=0)
     if len(terms) < 2 or rarest_term == 0:
         return Frequency(rarest_term, rarest_term)
-    found = db.execute("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", (phrase.expression,)).get
+    found = db.execute("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", (expression_of(phrase),)).get
     return Frequency(found, rarest_term)
 
 
@@ -249,5 +272,5 @@ def _count_chunks_with(db: apsw.Connection, term: str) -> int:
 
 
 def _count_beginning(db: apsw.Connection, term: str) -> int:
-    beyond = term + chr(sys.maxunicode)
+    beyond = term + LAST
     return db.execute("SELECT sum(doc) FROM chunks_vocabulary WHERE term >= ? AND term < ?", (term, beyond)).get or 0

@@ -9,7 +9,7 @@ import apsw
 import numpy as np
 
 from kb.engine.model import Ids, Vectors
-from kb.engine.storage.sqlite.rows import damage_told
+from kb.engine.storage.tables.rows import damage_told
 
 ROWS_PER_BATCH = 4_096
 

@@ -1,0 +1,99 @@
+"""Search on SQLite and on PostgreSQL side by side: the same documents, the same queries, in turn.
+
+    python -m bench.stores CORPUS STORE_URL [--chunks N] [--queries N]
+
+CORPUS is a folder that `python -m bench.corpus` has made, STORE_URL an empty PostgreSQL database. Both stores are
+called in this process, and each query is asked of one and then of the other, so that both meet the same load: the ratio
+of the two says more than either. Time is what a caller waits, since a database's work is done elsewhere. Recall is the
+share of the ten truly nearest chunks that search by vectors finds.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from bench.contest.contestant import CHUNKS_PER_DOCUMENT, MODES, PARTS, TOP, Corpus, Mode, Query, Vectors
+from bench.contest.contestants.kb_store import GivenEmbedder, KbStore
+from kb.engine.storage import open_shared_store
+from kb.engine.wiring import model_locations
+from kb.settings import cache_dir
+
+PERCENTAGES: tuple[int | None, ...] = (None, 1, 10, 50)
+
+
+class KbOnPostgres(KbStore):
+    def __init__(self, url: str) -> None:
+        self._embedder = GivenEmbedder(model_locations(cache_dir(), None)[0])
+        self._fingerprint = self._embedder.model.fingerprint
+        self._connections = []
+        self._store = open_shared_store(url, model_fingerprint=self._fingerprint)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.stores", description="Compare the stores.")
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("store_url")
+    parser.add_argument("--chunks", type=int, default=100_000)
+    parser.add_argument("--queries", type=int, default=100)
+    options = parser.parse_args()
+    corpus = Corpus(options.corpus)
+    with tempfile.TemporaryDirectory() as folder:
+        stores = {
+            "sqlite": KbStore(Path(folder), corpus.vectors.shape[1]),
+            "postgresql": KbOnPostgres(options.store_url),
+        }
+        for name, store in stores.items():
+            began = time.perf_counter()
+            store.fill(corpus.read_documents(options.chunks))
+            print(f"{name} filled with {options.chunks:,} chunks in {time.perf_counter() - began:.0f} s", flush=True)
+        vectors = corpus.vectors[: options.chunks]
+        queries = list(zip(*corpus.read_queries(), strict=True))[: options.queries]
+        print(f"{'':24}{'p50 ms':>20}{'p95 ms':>20}{'p50 ratio':>12}{'recall@10':>20}")
+        for mode in MODES:
+            for percent in PERCENTAGES:
+                _compare(stores, [Query(text, vector, mode, percent) for text, vector in queries], vectors)
+        for store in stores.values():
+            store.close()
+
+
+def _compare(stores: dict[str, KbStore], queries: Sequence[Query], vectors: Vectors) -> None:
+    took: dict[str, list[float]] = {name: [] for name in stores}
+    recalls: dict[str, list[float]] = {name: [] for name in stores}
+    for round_number in range(2):
+        for query in queries:
+            nearest = _find_nearest(query, vectors) if query.mode == "vector" and round_number else None
+            for name, store in stores.items():
+                began = time.perf_counter()
+                store.search(query)
+                # Of the first round, in which words and pages are met for the first time, nothing is told.
+                if round_number:
+                    took[name].append(1000 * (time.perf_counter() - began))
+                if nearest is not None:
+                    recalls[name].append(len(nearest & set(store.find_nearest(query))) / max(len(nearest), 1))
+    _report(queries[0].mode, queries[0].percent, took, recalls)
+
+
+def _find_nearest(query: Query, vectors: Vectors) -> set[int]:
+    documents = np.arange(len(vectors)) // CHUNKS_PER_DOCUMENT
+    rows = np.flatnonzero(documents % PARTS < (query.percent or PARTS))
+    return set(rows[np.argsort(-(vectors[rows] @ query.vector))[:TOP]].tolist())
+
+
+def _report(mode: Mode, percent: int | None, took: dict[str, list[float]], recalls: dict[str, list[float]]) -> None:
+    def both(figures: Sequence[float], digits: int) -> str:
+        return " / ".join(f"{figure:.{digits}f}" for figure in figures)
+
+    medians = [statistics.median(times) for times in took.values()]
+    tails = [statistics.quantiles(times, n=20)[-1] for times in took.values()]
+    found = both([statistics.mean(shares) for shares in recalls.values()], 3) if all(recalls.values()) else ""
+    name = mode + ("" if percent is None else f", {percent} % allowed")
+    print(f"{name:24}{both(medians, 1):>20}{both(tails, 1):>20}{medians[0] / medians[1]:>12.2f}{found:>20}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

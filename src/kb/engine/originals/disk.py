@@ -1,0 +1,103 @@
+"""Files that are whole, and safe on the disk."""
+
+import errno
+import hashlib
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kb.engine.errors import StorageFull, Unavailable
+
+PIECE_BYTES = 1024 * 1024
+
+
+class DamagedOriginal(Exception):
+    """It is missing or cannot be read, or its content is not what its name says: the verdict on it, after "The
+    original"."""
+
+    def __init__(self, verdict: str = "is not what was uploaded") -> None:
+        super().__init__(verdict)
+        self.verdict = verdict
+
+
+class MissingOriginal(DamagedOriginal):
+    def __init__(self) -> None:
+        super().__init__("is missing")
+
+
+def explain_disk_error(error: OSError, *, otherwise: str) -> StorageFull | Unavailable:
+    """What to raise for it: a full disk is told in the same words everywhere, anything else as `otherwise` says."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageFull("The disk is full. Free some space and try again.")
+    return Unavailable(otherwise)
+
+
+@contextmanager
+def translated_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        otherwise = "The originals cannot be read or written. Check the disk they lie on."
+        raise explain_disk_error(error, otherwise=otherwise) from error
+
+
+def copy_original(source: Path, target: Path, name: str) -> int:
+    """Copy an original into a file of its own, safe on disk; returns its size. Raises `DamagedOriginal`."""
+    try:
+        with target.open("wb") as copy:
+            for piece in _read_pieces(source, name):
+                copy.write(piece)
+            copy.flush()
+            os.fsync(copy.fileno())
+            return copy.tell()
+    except DamagedOriginal:
+        target.unlink()
+        raise
+
+
+def _read_pieces(path: Path, name: str) -> Iterator[bytes]:
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(PIECE_BYTES):
+                digest.update(piece)
+                yield piece
+    except OSError as error:
+        raise DamagedOriginal("cannot be read") from error
+    if digest.hexdigest() != name:
+        raise DamagedOriginal
+
+
+def is_whole(path: Path, name: str) -> bool:
+    try:
+        return compute_digest(path) == name
+    except OSError:
+        return False
+
+
+def compute_digest(path: Path) -> str:
+    """The SHA-256 of what is on the disk: what the system still has in memory is read anew."""
+    with path.open("rb") as file:
+        if sys.platform == "linux":
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def make_folder(folder: Path, *, mode: int = 0o777) -> None:
+    """Make it, and those around it that are missing, safe on disk; does nothing if it is there."""
+    if folder.is_dir():
+        return
+    make_folder(folder.parent)
+    folder.mkdir(mode, exist_ok=True)
+    sync_folder(folder.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """A rename is on disk only when its folder is."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,205 @@
+"""Putting a backup in the place of what is there (C1)."""
+
+import fcntl
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.bases import add_file, content_of, make_backup, read_rows, restore_backup
+from tests.contract.backends import SqliteBackend
+from tests.contract.samples import add_note, digest
+
+from kb.engine.backup import has_base_file
+from kb.engine.errors import Conflict, DocumentNotFound, Unavailable
+from kb.engine.locks import be_alone, hold
+from kb.engine.originals import FolderOriginals
+from kb.engine.ports import Store
+from kb.engine.storage.sqlite.integrity import check_base
+from kb.engine.wiring import EngineOptions, open_engine, open_parts
+
+
+@pytest.fixture
+def store(folder: Path) -> Iterator[Store]:
+    (folder / "data").mkdir()
+    with closing(SqliteBackend(folder / "data").open()) as store:
+        yield store
+
+
+@pytest.fixture
+def originals(folder: Path) -> FolderOriginals:
+    return FolderOriginals(folder / "data" / "originals")
+
+
+def test_a_restore_brings_back_what_was_and_leaves_nothing_of_what_is(
+    folder: Path, store: Store, originals: FolderOriginals
+) -> None:
+    """The log of the old base, which SQLite would apply to whatever file lies beside it, is gone too."""
+    add_file(store, originals, "from the backup")
+    make_backup(folder)
+    newer = add_note(store, "written after the backup")
+    killed = folder / "killed"
+    killed.mkdir()
+    for name in ("kb.sqlite", "kb.sqlite-wal"):
+        shutil.copy(folder / "data" / name, killed)
+
+    restore_backup(folder, "killed")
+
+    assert {path.name for path in killed.glob("kb.sqlite*")} == {"kb.sqlite"}
+    assert read_rows(killed) == read_rows(folder / "backup")
+    assert check_base(killed / "kb.sqlite") == []
+    with closing(SqliteBackend(killed).open()) as restored, pytest.raises(DocumentNotFound):
+        restored.get_document(newer.id)
+
+
+def test_a_restore_mends_originals_that_were_damaged(folder: Path, store: Store, originals: FolderOriginals) -> None:
+    add_file(store, originals, "mended")
+    make_backup(folder)
+    store.close()
+    originals.path_of(digest("mended")).write_text("broken")
+
+    restore_backup(folder, "data")
+
+    assert originals.path_of(digest("mended")).read_text() == "mended"
+
+
+@pytest.mark.parametrize("damaged", ["kb.sqlite", "original", "missing original", "manifest.json"])
+def test_a_damaged_backup_is_refused_and_the_base_stays_what_it_was(
+    folder: Path, store: Store, originals: FolderOriginals, damaged: str
+) -> None:
+    original = add_file(store, originals, "in the backup").original
+    make_backup(folder)
+    in_backup = folder / "backup" / "originals" / str(original)[:2] / str(original)
+    path = in_backup if "original" in damaged else folder / "backup" / damaged
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    if damaged == "missing original":
+        path.unlink()
+    (folder / "other").mkdir()
+    with closing(SqliteBackend(folder / "other").open()) as other:
+        add_note(other, "what was there")
+    before = content_of(folder / "other")
+
+    with pytest.raises(Unavailable, match="damaged"):
+        restore_backup(folder, "other")
+
+    after = content_of(folder / "other")
+    assert {name: after[name] for name in before} == before
+    assert {name for name in after.keys() - before.keys() if not name.endswith(".lock")} == set()
+
+
+@pytest.mark.parametrize(("lock", "how"), [("engine", "EX"), ("worker", "SH"), ("backup", "EX")])
+def test_nothing_is_restored_while_somebody_is_at_work(folder: Path, store: Store, lock: str, how: str) -> None:
+    """C1"""
+    add_note(store, "a note")
+    make_backup(folder)
+    before = content_of(folder / "data")
+
+    with hold(folder / "data" / f"{lock}.lock", getattr(fcntl, f"LOCK_{how}")), pytest.raises(Conflict, match=lock):
+        restore_backup(folder, "data")
+
+    assert content_of(folder / "data").items() >= before.items()
+
+
+def test_engine_and_worker_keep_out_a_restore_and_a_restore_keeps_out_them(
+    folder: Path, store: Store, model_folder: Path, cache_dir: Path
+) -> None:
+    """E29"""
+    add_note(store, "a note")
+    make_backup(folder)
+    store.close()
+    options = EngineOptions(folder / "data", model_folder, cache_dir / "graphs", max_file_bytes=1)
+
+    for opened, who in ((open_engine, "engine"), (open_parts, "worker")):
+        with opened(options), pytest.raises(Conflict, match=f"The {who} of"):
+            restore_backup(folder, "data")
+        with be_alone(folder / "data"), pytest.raises(Conflict, match="being restored"), opened(options):
+            pass
+
+    restore_backup(folder, "data")
+
+
+def test_what_a_killed_restore_left_goes_when_the_engine_starts(
+    folder: Path, store: Store, model_folder: Path, cache_dir: Path
+) -> None:
+    store.close()
+    leftover = folder / "data" / "kb.sqlite.restoring"
+    leftover.write_text("half of a base")
+
+    with open_engine(EngineOptions(folder / "data", model_folder, cache_dir / "graphs", max_file_bytes=1)):
+        pass
+
+    assert not leftover.exists()
+
+
+def test_a_restore_over_a_base_that_cannot_be_opened_sets_that_one_aside(folder: Path, store: Store) -> None:
+    add_note(store, "a note")
+    make_backup(folder)
+    broken = folder / "broken"
+    broken.mkdir()
+    (broken / "kb.sqlite").write_text("this is no database any more")
+    (broken / "kb.sqlite-wal").write_text("nor is this its log")
+    (broken / "kb.sqlite-journal").write_text("nor this")
+
+    restore_backup(folder, "broken")
+
+    aside = "kb.sqlite.damaged-20260301-130000"
+    assert {path.name for path in broken.glob("kb.sqlite*")} == {
+        "kb.sqlite",
+        aside,
+        f"{aside}-wal",
+        f"{aside}-journal",
+    }
+    assert (broken / aside).read_text() == "this is no database any more"
+    assert read_rows(broken) == read_rows(folder / "data")
+
+
+def test_a_log_without_its_base_is_not_applied_to_the_restored_one(folder: Path, store: Store) -> None:
+    add_note(store, "a note")
+    make_backup(folder)
+    add_note(store, "only in the log")
+    (folder / "target").mkdir()
+    shutil.copy(folder / "data" / "kb.sqlite-wal", folder / "target")
+
+    restore_backup(folder, "target")
+
+    assert read_rows(folder / "target") == read_rows(folder / "backup")
+
+
+@pytest.mark.parametrize("what", ["format", "schema"])
+def test_the_backup_of_a_newer_kb_is_refused_before_anything_is_replaced(folder: Path, store: Store, what: str) -> None:
+    add_note(store, "a note")
+    make_backup(folder)
+    manifest = json.loads((folder / "backup" / "manifest.json").read_text())
+    if what == "schema":
+        with closing(apsw.Connection(str(folder / "backup" / "kb.sqlite"))) as db:
+            db.pragma("user_version", 99)
+        manifest["database_sha256"] = content_of(folder / "backup")["kb.sqlite"]
+    else:
+        manifest["format"] = 2
+    (folder / "backup" / "manifest.json").write_text(json.dumps(manifest))
+
+    with pytest.raises((Conflict, Unavailable), match="newer kb"):
+        restore_backup(folder)
+
+    assert not has_base_file(folder / "restored")
+
+
+def test_a_base_of_an_older_schema_comes_back_as_it_was(folder: Path) -> None:
+    """E23: the engine brings it up to date at its next start."""
+    schema = Path(__file__).parents[3] / "src/kb/engine/storage/sqlite/schema/0003_initial.sql"
+    (folder / "data").mkdir()
+    with closing(apsw.Connection(str(folder / "data" / "kb.sqlite"))) as db:
+        db.execute(schema.read_text())
+        db.execute("INSERT INTO meta VALUES ('database_id', 'an old one')")
+        db.pragma("user_version", 3)
+
+    manifest = make_backup(folder)
+    restore_backup(folder)
+
+    assert manifest.schema_version == 3
+    with closing(apsw.Connection(str(folder / "restored" / "kb.sqlite"))) as db:
+        assert db.execute("SELECT value FROM meta").get == "an old one"
