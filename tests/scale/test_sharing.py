@@ -152,9 +152,9 @@ def test_e21_a_base_moves_to_sqlite_and_back_with_nothing_lost(cluster: Cluster,
             await own.export_bundle(back)
             back.seek(0)
             returned = await shared.import_bundle(back)
-            (note,) = [one for one in (await own.list_documents(q="tern"))["documents"]]
+            (note,) = [one for one in (await own.list_documents(q="A tern flies"))["documents"]]
             revisions = await own.list_revisions(note["id"])
-            hits = await own.search("which bird travels farthest", mode="vector")
+            hits = await own.search("a tern that flies from pole to pole", mode="vector")
 
         assert (arrived["documents_added"] > 0, arrived["reindexing"]) == (True, False)
         assert returned["documents_unchanged"] >= arrived["documents_added"]

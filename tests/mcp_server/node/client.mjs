@@ -28,9 +28,20 @@ const steps = {
   sessionId: () => transport.sessionId,
   listTools: () => client.listTools(),
   callTool: (params) => client.callTool(params),
+  // The SDK forgets who waits for progress as soon as the answer is there, and with it what came in the same packet as
+  // the answer; so what was told is heard where it arrives, and the SDK only has to ask for it.
   callToolForProgress: async (params) => {
     const told = [];
-    const result = await client.callTool(params, undefined, { onprogress: (progress) => told.push(progress) });
+    const take = transport.onmessage;
+    transport.onmessage = (message, extra) => {
+      if (message.method === "notifications/progress") {
+        const { progressToken, ...progress } = message.params;
+        told.push(progress);
+      }
+      take(message, extra);
+    };
+    const result = await client.callTool(params, undefined, { onprogress: () => {} });
+    transport.onmessage = take;
     return { result, told };
   },
   beginCall: (params) => {
