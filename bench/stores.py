@@ -2,24 +2,28 @@
 
     python -m bench.stores CORPUS STORE_URL [--chunks N] [--queries N]
 
-CORPUS is a folder that `python -m bench.corpus` has made, STORE_URL an empty PostgreSQL database. Both stores are
-called in this process, and each query is asked of one and then of the other, so that both meet the same load: the ratio
-of the two says more than either. Time is what a caller waits, since a database's work is done elsewhere. Recall is the
-share of the ten truly nearest chunks that search by vectors finds.
+CORPUS is a folder that `python -m bench.corpus` has made, STORE_URL an empty PostgreSQL database, best with
+`?options=-c%20synchronous_commit%3Doff` behind it: SQLite does not wait for the disk while it is filled either. Both
+stores are called in this process, and each query is asked of one and then of the other, so that both meet the same
+load: the ratio of the two says more than either. Time is what a caller waits, since a database's work is done
+elsewhere. Recall is the share of the ten truly nearest chunks that search by vectors finds.
 """
 
 import argparse
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 
-from bench.contest.contestant import CHUNKS_PER_DOCUMENT, MODES, PARTS, TOP, Corpus, Mode, Query, Vectors
+from bench.contest.contestant import CHUNKS_PER_DOCUMENT, MODES, PARTS, TOP, Corpus, Document, Mode, Query, Vectors
 from bench.contest.contestants.kb_store import GivenEmbedder, KbStore
 from kb.engine.storage import open_shared_store
+from kb.engine.storage.postgres.database import Database
+from kb.engine.storage.postgres.word_counts import MOST_WAITING, sum_up_counts
 from kb.engine.wiring import model_locations
 from kb.settings import cache_dir
 
@@ -31,7 +35,17 @@ class KbOnPostgres(KbStore):
         self._embedder = GivenEmbedder(model_locations(cache_dir(), None)[0])
         self._fingerprint = self._embedder.model.fingerprint
         self._connections = []
+        self._url = url
         self._store = open_shared_store(url, model_fingerprint=self._fingerprint)
+
+    def fill(self, documents: Iterable[Document]) -> None:
+        with closing(Database(self._url)) as database:
+            for document in documents:
+                self.add(document)
+                # What a worker does meanwhile.
+                if document.number % MOST_WAITING == 0:
+                    sum_up_counts(database)
+        self.tune()
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from tests.folders import open_folder
 
 from kb.engine.model import DocumentChange, DocumentId, Scope
 from kb.engine.ports import Store
-from kb.engine.storage.postgres import allowed, keywords, matching, near_index
+from kb.engine.storage.postgres import keywords, matching, near_index
 from kb.engine.storage.sqlite import chunk_places, chunk_ranking, index_log, word_index
 from kb.engine.storage.sqlite.vectors import building, coded
 from kb.engine.storage.tables import journal
@@ -45,7 +45,7 @@ SMALL = {
     (chunk_places, "MOST_LEFT_OVER"): 20,
     (journal, "KEPT_EVENTS"): 30,
     (index_log, "KEPT_CHANGES"): 40,
-    (allowed, "FEW_CHUNKS"): 5,
+    (keywords, "FEW_CHUNKS"): 5,
     (keywords, "COMPARED"): 10,
     (matching, "COMPARED"): 40,
     (near_index, "COMPARED"): 40,
@@ -216,7 +216,7 @@ class SearchMachine(RuleBasedStateMachine):
         assert store.load_vectors(chunk_ids).chunk_ids.tolist() == chunk_ids.tolist()
 
 
-@pytest.mark.parametrize(("backend_name", "examples"), [("sqlite", 40), ("postgres", amount(selection=8, full=80))])
+@pytest.mark.parametrize(("backend_name", "examples"), [("sqlite", 40), ("postgres", amount(selection=6, full=80))])
 def test_search_in_a_large_base_agrees_with_brute_force_whatever_is_done_to_it(
     monkeypatch: pytest.MonkeyPatch, backend_name: str, examples: int
 ) -> None:

@@ -255,7 +255,7 @@ def test_the_store_agrees_with_a_dictionary_whatever_is_done_to_it(name: str) ->
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=60 if name == "sqlite" else amount(selection=12, full=60),
+            max_examples=60 if name == "sqlite" else amount(selection=8, full=60),
             stateful_step_count=25,
             deadline=None,
             suppress_health_check=[HealthCheck.too_slow],

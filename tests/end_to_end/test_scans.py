@@ -72,7 +72,7 @@ def test_i4_a_scan_is_cancelled_in_the_middle_of_a_page(running_engine: EnginePr
 def test_i5_a_long_scan_takes_no_more_processes_and_memory_than_a_short_one(
     running_engine: EngineProgram, tmp_path: Path
 ) -> None:
-    page_count = amount(selection=41, full=200)
+    page_count = amount(selection=25, full=200)
     path = write_scan(tmp_path / "long.pdf", tell_of_nests(page_count, lines_a_page=1))
     at_once, seen, largest = 0, set[int](), 0
 

@@ -89,7 +89,7 @@ def test_kills_lose_no_acknowledged_write_and_leave_none_half_or_twice(engine: E
     with ThreadPoolExecutor() as threads:
         working = [threads.submit(work_until, client, stopping) for client in clients]
         try:
-            killed, starts = kill_at_random(engine, amount(selection=5, full=1000), chance)
+            killed, starts = kill_at_random(engine, amount(selection=4, full=1000), chance)
         finally:
             stopping.set()
         for one in working:

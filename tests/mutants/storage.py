@@ -90,7 +90,7 @@ STORAGE = (
         f"{SQLITE}/connection.py",
         'entry.key = ? AND {condition})", [key, *needed]',
         "entry.key = '{key}' AND {condition})\", needed",
-        "tests/contract/test_search.py",
+        "tests/contract/test_scopes.py",
     ),
     Mutant(
         "A tag stands in the SQL.",

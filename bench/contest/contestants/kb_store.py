@@ -81,8 +81,14 @@ class KbStore(Contestant):
         for connection in self._connections:
             connection.pragma("synchronous", "off")
         for document in documents:
-            self._store.add_portable(_to_portable(document, self._fingerprint), now=datetime.now(UTC))
-        # What a worker does meanwhile: at the second look it sees that the base has come to rest.
+            self.add(document)
+        self.tune()
+
+    def add(self, document: Document) -> None:
+        self._store.add_portable(_to_portable(document, self._fingerprint), now=datetime.now(UTC))
+
+    def tune(self) -> None:
+        """As a worker does: at the second look it sees that the base has come to rest."""
         self._store.tune_search()
         self._store.tune_search()
 

@@ -12,7 +12,7 @@ from tests.contract.samples import LATER, NOW, add, add_note, found_by_text, fou
 from kb.engine.errors import TooBroad, Unavailable
 from kb.engine.model import CheckCursor, DamageKind, DocumentChange, NoteSubmission, Scope
 from kb.engine.ports import Store
-from kb.engine.storage.postgres import matching, near_index
+from kb.engine.storage.postgres import matching, near_index, word_counts
 from kb.engine.storage.postgres.database import Database
 from kb.engine.storage.postgres.store import PostgresStore
 
@@ -78,9 +78,41 @@ def test_the_counts_of_words_are_those_of_the_chunks_whatever_is_done(store: Sto
         "": 3, " ": 10, "south": 2, "walru": 1, "ic": 2, "north": 1, "otter": 1, "swim": 1, "untitl": 1
     }  # fmt: skip
     store.delete_document(first.id, expected_version=None, now=LATER)
+    # At the second look nothing has come since, so they are summed up.
+    store.tune_search()
     store.tune_search()
     rows = sql.execute("SELECT term, chunks FROM word_counts ORDER BY term").fetchall()
     assert rows == [("", 1), (" ", 3), ("otter", 1), ("swim", 1), ("untitl", 1)]
+
+
+def test_pairs_of_characters_are_counted_and_checked(store: Store, sql: psycopg.Connection) -> None:
+    walrus = add_note(store, "海象在冰上。象牙。")
+
+    assert {term: count for term, count in counts(sql).items() if len(term) > 1 and term[0] == " "} == {
+        " 海 象": 1, " 象 在": 1, " 在 冰": 1, " 冰 上": 1, " 上 象": 1, " 象 牙": 1
+    }  # fmt: skip
+    sql.execute("UPDATE chunk_words SET pairs = pairs[2:]")
+    assert find_damage(store) == {DamageKind.FULL_TEXT}
+    store.mend_full_text()
+    assert find_damage(store) == set()
+    store.delete_document(walrus.id, expected_version=None, now=LATER)
+    assert not any(counts(sql).values())
+
+
+def test_counts_are_summed_up_step_by_step_and_while_more_still_come(
+    store: Store, sql: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_counts, "TERMS_PER_STEP", 2)
+    monkeypatch.setattr("kb.engine.storage.postgres.store.MOST_WAITING", 1)
+    for _ in range(3):
+        add_note(store, "alpha beta gamma delta epsilon")
+    before = counts(sql)
+
+    store.tune_search()
+
+    rows = sql.execute("SELECT term, chunks FROM word_counts ORDER BY term").fetchall()
+    assert dict(rows) == before
+    assert len(rows) == len(before)
 
 
 def test_a_term_that_is_longer_than_an_index_takes_is_found(store: Store) -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kb.engine.model import DocumentId, Vectors
 from kb.engine.model.portable import PortableChunk
-from kb.engine.storage.postgres.values import VectorValue, find_known_terms, to_array, to_token
+from kb.engine.storage.postgres.values import VectorValue, find_known_terms, find_pairs, to_array, to_token
 from kb.engine.storage.tables.connection import Connection, Executor
 from kb.engine.storage.tables.rows import fetch_all
 from kb.engine.words import space_out
@@ -26,6 +26,10 @@ class ChunkTerms(NamedTuple):
     @property
     def all(self) -> list[str]:
         return [*self.title, *self.heading, *self.body]
+
+    @property
+    def pairs(self) -> set[str]:
+        return {pair for part in self for pair in find_pairs(part)}
 
 
 def insert_chunks(
@@ -106,8 +110,8 @@ def _insert_words(db: Connection, document_id: DocumentId, texts: Sequence[tuple
     title = read_title_terms(db, document_id)
     rows = [(chunk_id, ordinal, find_chunk_terms(title, heading, text)) for chunk_id, ordinal, heading, text in texts]
     db.executemany(
-        "INSERT INTO chunk_words (chunk_id, document_id, ordinal, title_length, heading_length, tokens) "
-        "VALUES (?, ?, ?, ?, ?, ?::bigint[])",
+        "INSERT INTO chunk_words (chunk_id, document_id, ordinal, title_length, heading_length, tokens, pairs) "
+        "VALUES (?, ?, ?, ?, ?, ?::bigint[], NULLIF(?, '{}')::bigint[])",
         [
             (
                 chunk_id,
@@ -116,27 +120,29 @@ def _insert_words(db: Connection, document_id: DocumentId, texts: Sequence[tuple
                 len(terms.title),
                 len(terms.heading),
                 to_array(map(to_token, terms.all)),
+                to_array(map(to_token, terms.pairs)),
             )
             for chunk_id, ordinal, terms in rows
         ],
     )
-    _count(db, (terms.all for _, _, terms in rows), sign=1)
+    _count(db, (terms for _, _, terms in rows), sign=1)
 
 
 def _delete_words(db: Connection, document_id: DocumentId, title: list[str]) -> None:
     """What is kept of words are numbers, so to be counted out they are found in the text again."""
     texts = fetch_all(db, "SELECT heading, text FROM chunks WHERE document_id = ? ORDER BY ordinal", (document_id,))
-    _count(db, (find_chunk_terms(title, heading, text).all for heading, text in texts), sign=-1)
+    _count(db, (find_chunk_terms(title, heading, text) for heading, text in texts), sign=-1)
     db.execute("DELETE FROM chunk_words WHERE document_id = ?", (document_id,))
 
 
-def _count(db: Executor, chunks: Iterable[list[str]], *, sign: int) -> None:
+def _count(db: Executor, chunks: Iterable[ChunkTerms], *, sign: int) -> None:
     counts: Counter[str] = Counter()
     for terms in chunks:
-        counts.update(set(terms))
+        counts.update({*terms.all, *terms.pairs})
         counts[CHUNKS] += 1
-        counts[TERMS] += len(terms)
+        counts[TERMS] += len(terms.all)
+    # Thousands of values are sent far sooner as one text; no term has a line break.
     db.execute(
-        "INSERT INTO word_counts SELECT * FROM unnest(?::text[], ?::bigint[])",
-        (list(counts), [sign * count for count in counts.values()]),
+        "INSERT INTO word_counts SELECT * FROM unnest(string_to_array(?, chr(10)), ?::bigint[])",
+        ("\n".join(counts), to_array(sign * count for count in counts.values())),
     )

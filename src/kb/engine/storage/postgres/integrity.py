@@ -64,16 +64,17 @@ def _check_rows(db: PostgresConnection, cursor: CheckCursor) -> CheckedBatch:
 
 
 def _check_chunk(db: PostgresConnection, chunk_id: int, found: Findings) -> None:
-    ((document_id, heading, text, has_vector, is_embedded, tokens),) = fetch_all(
+    ((document_id, heading, text, has_vector, is_embedded, tokens, pairs),) = fetch_all(
         db,
         "SELECT c.document_id, c.heading, c.text, e.chunk_id IS NOT NULL, "
-        "(SELECT vector_model != '' FROM documents WHERE id = c.document_id), w.tokens "
+        "(SELECT vector_model != '' FROM documents WHERE id = c.document_id), w.tokens, w.pairs "
         "FROM chunks AS c LEFT JOIN embeddings AS e ON e.chunk_id = c.id "
         "LEFT JOIN chunk_words AS w ON w.chunk_id = c.id WHERE c.id = ?",
         (chunk_id,),
     )
     terms = find_chunk_terms(read_title_terms(db, document_id), heading, text)
-    if tokens != [to_token(term) for term in terms.all]:
+    are_pairs_whole = set(pairs or ()) == {to_token(pair) for pair in terms.pairs}
+    if tokens != [to_token(term) for term in terms.all] or not are_pairs_whole:
         found.add(DamageKind.FULL_TEXT, document_id, f"Chunk {chunk_id} is not indexed as it reads.")
     if is_embedded and not has_vector:
         found.add(DamageKind.COUNT, document_id, f"Chunk {chunk_id} has no vector.")

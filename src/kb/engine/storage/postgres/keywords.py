@@ -12,13 +12,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from kb.engine.model import NO_MATCHES, KeywordMatches, Matches, Scope
-from kb.engine.storage.postgres.allowed import EVERYTHING, AllowedDocuments, find_allowed
+from kb.engine.storage.postgres.allowed import are_among, are_named
 from kb.engine.storage.postgres.connection import PostgresConnection
 from kb.engine.storage.postgres.database import Database
-from kb.engine.storage.postgres.phrase_conditions import condition_on_phrase, condition_on_words
+from kb.engine.storage.postgres.phrase_conditions import (
+    Condition,
+    PhraseTokens,
+    condition_on_words,
+    has_all,
+    has_pair,
+    has_phrase,
+    has_word,
+)
 from kb.engine.storage.postgres.scoring import ChunkTokens, score
 from kb.engine.storage.postgres.values import to_numbers
-from kb.engine.storage.postgres.vocabulary import PostgresWords
+from kb.engine.storage.postgres.vocabulary import PhraseCounts, PostgresWords
+from kb.engine.storage.tables.allowed import AllowedDocuments, AllowedScopes
 from kb.engine.storage.words.completion import find_completions
 from kb.engine.storage.words.phrases import Phrase, find_phrases
 from kb.engine.storage.words.scores import best_possible_score, inverse_frequency
@@ -26,6 +35,12 @@ from kb.engine.storage.words.spelling import suggest_word
 
 # So many chunks are compared with the query, or twice as many as are wanted: some milliseconds.
 COMPARED = 1_000
+# Of so few all that have any of the words are looked at: an index of words is of no use then.
+FEW_CHUNKS = 5_000
+# Of a smaller share of the base too little is met by walking through it.
+SHARE_WALKED = 0.2
+# Nor is a chunk compared with more words than these on the way.
+MOST_WORDS_WALKED = 10
 # More words than this are not combined with one another: the most common hardly tell chunks apart.
 MOST_COMBINED = 5
 # Of one statement. Nearly all take a hundredth of it.
@@ -46,7 +61,7 @@ class Sought:
     """A phrase with what is known of it."""
 
     phrase: Phrase
-    tokens: list[list[int]]
+    tokens: PhraseTokens
     chunks: int
     worth: float
 
@@ -55,6 +70,8 @@ class KeywordRows:
     """The part of the store that finds chunks by their words."""
 
     _database: Database
+    _allowed: AllowedScopes
+    _phrase_counts: PhraseCounts
 
     def find_by_text(
         self,
@@ -67,7 +84,7 @@ class KeywordRows:
         beginning: str = "",
     ) -> KeywordMatches:
         with self._database.read() as db:
-            known = PostgresWords(db)
+            known = PostgresWords(db, self._phrase_counts)
             completions = find_completions(known, beginning) if beginning else []
             phrases = find_phrases(words, scope, any_endings=any_endings, completions=completions, spellings=spellings)
             known.learn(phrases)
@@ -75,10 +92,10 @@ class KeywordRows:
                 sought = [_look_up(known, phrase) for phrase in phrases]
                 if not _can_match(sought):
                     return KeywordMatches(NO_MATCHES, 0.0)
-                found = _Search(db, sought, scope, find_allowed(db, scope), limit).run()
+                found = _Search(db, sought, scope, self._allowed.find(db, scope), known.row_count, limit).run()
             best_possible = best_possible_score(known, phrases)
         # As in FTS5, where required phrases count twice.
-        worths = [(one.tokens, one.worth * (2 if one.phrase.is_required else 1)) for one in sought if one.chunks]
+        worths = [(one.tokens.places, one.worth * (2 if one.phrase.is_required else 1)) for one in sought if one.chunks]
         scores = score(found, worths, known.mean_length)
         found, scores = found.take(scores > 0), scores[scores > 0]
         if len(found) == 0:
@@ -89,7 +106,7 @@ class KeywordRows:
 
     def suggest_words(self, words: Sequence[str]) -> dict[str, str]:
         with self._database.read() as db:
-            known = PostgresWords(db)
+            known = PostgresWords(db, self._phrase_counts)
             meant = {word: suggest_word(known, word) for word in words}
         return {word: known_word for word, known_word in meant.items() if known_word is not None}
 
@@ -108,7 +125,8 @@ class _Search:
     db: PostgresConnection
     sought: Sequence[Sought]
     scope: Scope
-    allowed: AllowedDocuments
+    allowed: AllowedDocuments | None
+    row_count: int
     limit: int
 
     def run(self) -> ChunkTokens:
@@ -116,7 +134,7 @@ class _Search:
         to_compare = max(COMPARED, 2 * self.limit)
         required = [one for one in self.sought if one.phrase.is_required]
         others = sorted((one for one in self.sought if one.chunks and one not in required), key=lambda one: one.chunks)
-        if self.allowed.chunks is not None:
+        if self._allows_few:
             return self._fetch(self._any_of(others) if not required else [])
         if required:
             if min(one.chunks for one in required) <= to_compare:
@@ -130,6 +148,14 @@ class _Search:
         if len(found) >= self.limit or rare == len(others):
             return found
         return self._pick(others[rare:], found, 2 * self.limit if len(found) else to_compare)
+
+    @property
+    def _allows_few(self) -> bool:
+        return self.allowed is not None and self.allowed.chunk_count <= FEW_CHUNKS
+
+    @property
+    def _allows_many(self) -> bool:
+        return self.allowed is None or self.allowed.chunk_count > SHARE_WALKED * self.row_count
 
     def _pick(self, others: Sequence[Sought], found: ChunkTokens, wanted: int, *, or_any: bool = False) -> ChunkTokens:
         """With the most promising of the chunks with common words, until so many are found.
@@ -148,34 +174,38 @@ class _Search:
             found = _join(found, more)
         return found
 
-    def _levels(self, rarest_first: Sequence[Sought]) -> Iterator[list[tuple[str, list[object]]]]:
+    def _levels(self, rarest_first: Sequence[Sought]) -> Iterator[list[Condition]]:
         for first, one in enumerate(rarest_first):
             for beyond in range(min(len(rarest_first), MOST_COMBINED), first + 1, -1):
-                yield [condition_on_phrase(other.tokens) for other in rarest_first[first:beyond]]
-            if len(one.tokens) == 1:
-                yield [("tokens[1:title_length] && ?::bigint[]", [one.tokens[0]])]
-            yield [condition_on_phrase(one.tokens)]
+                yield [has_phrase(other.tokens) for other in rarest_first[first:beyond]]
+            if one.tokens.is_word:
+                yield [("tokens[1:title_length] && ?::bigint[]", [one.tokens.places[0]])]
+            yield [has_phrase(one.tokens)]
 
-    def _any_of(self, sought: Sequence[Sought]) -> list[tuple[str, list[object]]]:
-        """One condition: the index is asked once for all single words."""
-        tokens = [token for one in sought if len(one.tokens) == 1 for token in one.tokens[0]]
+    def _any_of(self, sought: Sequence[Sought]) -> list[Condition]:
+        """One condition: each index is asked once for all single words, or pairs of characters."""
+        words = [token for one in sought if one.tokens.is_word for token in one.tokens.places[0]]
+        pairs = [one.tokens.pairs[0] for one in sought if one.tokens.is_pair]
         # That their words follow one another is seen when they are compared: to ask for it here takes far longer.
-        parts = [_has_all(one.tokens) for one in sought if len(one.tokens) > 1]
-        if tokens:
-            parts.append(condition_on_phrase([tokens]))
+        parts = [has_all(one.tokens) for one in sought if not one.tokens.is_word and not one.tokens.is_pair]
+        if words:
+            parts.append(has_word(words))
+        if pairs:
+            parts.append(has_pair(pairs))
         return [(" OR ".join(f"({part})" for part, _ in parts), [value for _, needed in parts for value in needed])]
 
-    def _fetch(self, conditions: Sequence[tuple[str, list[object]]], *, newest: int | None = None) -> ChunkTokens:
+    def _fetch(self, conditions: Sequence[Condition], *, newest: int | None = None) -> ChunkTokens:
         """The chunks that the scope allows and that meet all conditions."""
         everything = [
             *conditions,
-            (self.allowed.filter, self.allowed.values),
+            are_named(self.allowed) if self._allows_few else are_among(self.allowed),
             condition_on_words(self.scope),
         ]
         condition = " AND ".join(f"({part})" for part, _ in everything)
         values = [value for _, needed in everything for value in needed]
-        # Without a scope the newest are soon found by walking back; with one the + has the index of words be asked.
-        order = "chunk_id" if self.allowed is EVERYTHING else "chunk_id + 0"
+        word_count = sum(len(value) for _, needed in conditions for value in needed if isinstance(value, list))
+        # Where much is allowed the newest are soon found by walking back; otherwise the + has the index of words asked.
+        order = "chunk_id" if self._allows_many and word_count <= MOST_WORDS_WALKED else "chunk_id + 0"
         cut = "" if newest is None else f"ORDER BY {order} DESC LIMIT ?"
         row = self.db.execute(
             FOUND.format(condition=condition, cut=cut), values if newest is None else [*values, newest]
@@ -185,10 +215,6 @@ class _Search:
         count, *columns, tokens = row
         arrays = [to_numbers(column, np.array([count])) for column in columns]
         return ChunkTokens.of([*arrays, to_numbers(tokens, arrays[-1])])
-
-
-def _has_all(tokens: Sequence[Sequence[int]]) -> tuple[str, list[object]]:
-    return " AND ".join(["tokens && ?::bigint[]"] * len(tokens)), [*map(list, tokens)]
 
 
 def _join(found: ChunkTokens, more: ChunkTokens) -> ChunkTokens:

@@ -19,12 +19,13 @@ from kb.engine.model import (
     Vector,
     VectorMatches,
 )
-from kb.engine.storage.postgres.allowed import NO_CONDITION, AllowedDocuments, find_allowed
+from kb.engine.storage.postgres.allowed import are_among, are_named
 from kb.engine.storage.postgres.chunks import CHUNKS
 from kb.engine.storage.postgres.connection import PostgresConnection
 from kb.engine.storage.postgres.database import Database
 from kb.engine.storage.postgres.phrase_conditions import condition_on_words, limits_words
 from kb.engine.storage.postgres.values import VectorValue, to_vectors
+from kb.engine.storage.tables.allowed import AllowedDocuments, AllowedScopes
 from kb.engine.storage.tables.rows import fetch_all
 
 # So many are compared one by one, in some 20 ms; the index takes 5, and misses a few.
@@ -41,27 +42,28 @@ class MatchingRows:
     """The part of the store that finds chunks by their meaning."""
 
     _database: Database
+    _allowed: AllowedScopes
     _model_fingerprint: str
 
     def find_by_vector(self, vector: Vector, scope: Scope, *, limit: int) -> VectorMatches:
         with self._database.read() as db:
-            allowed = find_allowed(db, scope)
-            condition, values = _condition(scope, allowed.condition, allowed.values)
-            if limit <= MOST_ASKED and not self._are_few(db, condition, values, allowed):
-                within, _ = _condition(scope, allowed.filter, allowed.values)
-                found = self._ask_index(db, vector, within, values, limit=limit)
+            allowed = self._allowed.find(db, scope)
+            if limit <= MOST_ASKED and not self._are_few(db, scope, allowed):
+                condition, values = _condition(scope, are_among(allowed))
+                found = self._ask_index(db, vector, condition, values, limit=limit)
                 # Where a filter leaves little of what is near, the index gives up before it has all.
                 if len(found.matches) >= limit:
                     return found
+            is_short = allowed is not None and allowed.chunk_count <= COMPARED
+            condition, values = _condition(scope, are_named(allowed) if is_short else are_among(allowed))
             return self._compare(db, vector, condition, values, limit=limit)
 
-    def _are_few(
-        self, db: PostgresConnection, condition: str, values: Sequence[object], allowed: AllowedDocuments
-    ) -> bool:
-        if allowed.chunks is not None or count_chunks(db) <= COMPARED:
+    def _are_few(self, db: PostgresConnection, scope: Scope, allowed: AllowedDocuments | None) -> bool:
+        if (count_chunks(db) if allowed is None else allowed.chunk_count) <= COMPARED:
             return True
-        if condition == NO_CONDITION:
+        if not limits_words(scope):
             return False
+        condition, values = _condition(scope, are_among(allowed))
         count: int = db.execute(
             f"SELECT count(*) FROM (SELECT 1 FROM embeddings WHERE model = ? AND {condition} LIMIT ?) AS few",
             (self._model_fingerprint, *values, COMPARED + 1),
@@ -122,13 +124,14 @@ class MatchingRows:
         return LoadedVectors(np.array(found, np.int64), to_vectors([vector_of[chunk_id] for chunk_id in found]))
 
 
-def _condition(scope: Scope, on_documents: str, values: Sequence[object]) -> tuple[str, list[object]]:
+def _condition(scope: Scope, on_documents: tuple[str, list[object]]) -> tuple[str, list[object]]:
     """On the table `embeddings`."""
     if not limits_words(scope):
-        return on_documents, [*values]
+        return on_documents
+    condition, values = on_documents
     on_words, needed = condition_on_words(scope)
     within = f"chunk_id IN (SELECT chunk_id FROM chunk_words WHERE {on_words})"
-    return f"{on_documents} AND {within}", [*values, *needed]
+    return f"{condition} AND {within}", [*values, *needed]
 
 
 def count_chunks(db: PostgresConnection) -> int:

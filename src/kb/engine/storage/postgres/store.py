@@ -25,7 +25,9 @@ from kb.engine.storage.postgres.matching import MatchingRows
 from kb.engine.storage.postgres.migrations import create_schema
 from kb.engine.storage.postgres.near_index import build_near_index, describe_vectors
 from kb.engine.storage.postgres.notices import watch_jobs
-from kb.engine.storage.postgres.word_counts import sum_up_counts
+from kb.engine.storage.postgres.vocabulary import PhraseCounts
+from kb.engine.storage.postgres.word_counts import MOST_WAITING, count_waiting, sum_up_counts
+from kb.engine.storage.tables.allowed import AllowedScopes
 from kb.engine.storage.tables.claims import LONGEST_WAIT
 from kb.engine.storage.tables.meta import read_meta, write_meta
 from kb.engine.storage.tables.parts import SharedParts
@@ -40,8 +42,10 @@ class PostgresStore(SharedParts, KeywordRows, MatchingRows, IntegrityRows):
     def __init__(self, url: str, *, model_fingerprint: str, concurrency: int = 1) -> None:
         self._url = url
         self._model_fingerprint = model_fingerprint
+        self._allowed = AllowedScopes()
+        self._phrase_counts = PhraseCounts()
         self._chunks_then = 0
-        self._summed_up_at: int | None = None
+        self._waiting_then = 0
         self._database = Database(url, concurrency=concurrency)
         try:
             self._schema_version = create_schema(self._database, model_fingerprint=model_fingerprint)
@@ -58,11 +62,10 @@ class PostgresStore(SharedParts, KeywordRows, MatchingRows, IntegrityRows):
             yield
 
     def tune_search(self) -> None:
-        with self._database.read() as db:
-            newest: int = db.execute("SELECT seq FROM newest_event").get
-        if newest != self._summed_up_at:
+        waiting = count_waiting(self._database)
+        if waiting > MOST_WAITING or 0 < waiting == self._waiting_then:
             sum_up_counts(self._database)
-            self._summed_up_at = newest
+        self._waiting_then = waiting
         self._chunks_then = build_near_index(self._database, self._model_fingerprint, chunks_then=self._chunks_then)
 
     def find_trouble(self) -> str | None:

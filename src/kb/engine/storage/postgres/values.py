@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 import psycopg
@@ -11,6 +12,7 @@ from psycopg.pq import Format
 
 from kb.engine.model import Ids, Vector, Vectors
 from kb.engine.storage.words.tokens import find_terms
+from kb.engine.words import is_unspaced
 
 # A longer term, which is no word but a key or a checksum, is known by its beginning and a digest: an index of terms
 # takes no longer ones.
@@ -27,6 +29,12 @@ BYTES_IN_HEAD = 4
 def find_known_terms(text: str) -> list[str]:
     """The terms of a text as they are kept, in their order."""
     return [shorten(term) for term in find_terms(text)]
+
+
+def find_pairs(terms: Sequence[str]) -> list[str]:
+    """The neighbouring characters of unspaced scripts, each pair as a term that no other term looks like."""
+    pairs = pairwise(terms)
+    return [f" {one} {other}" for one, other in pairs if not one.isascii() and is_unspaced(one) and is_unspaced(other)]
 
 
 def shorten(term: str) -> str:

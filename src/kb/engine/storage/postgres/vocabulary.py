@@ -2,28 +2,53 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from functools import cached_property
 
 from kb.engine.storage.postgres.chunks import CHUNKS, TERMS
 from kb.engine.storage.postgres.connection import PostgresConnection
-from kb.engine.storage.postgres.phrase_conditions import condition_on_phrase
-from kb.engine.storage.postgres.values import find_known_terms, shorten, to_token
+from kb.engine.storage.postgres.phrase_conditions import PhraseTokens, has_phrase
+from kb.engine.storage.postgres.values import find_known_terms, find_pairs, shorten, to_token
 from kb.engine.storage.tables.rows import fetch_all
 from kb.engine.storage.words.phrases import Phrase
 from kb.engine.storage.words.tokens import tokenize
 from kb.engine.storage.words.vocabulary import LAST, Frequency
 from kb.engine.words import space_out
 
-# Terms that begin like a word which is still being typed. Beyond these, what is typed tells nothing yet.
-MOST_TERMS_OF_A_BEGINNING = 2_000
-# Chunks that are counted one by one; of more the sum over the terms tells enough.
-MOST_COUNTED = 10_000
+# Terms that begin like a word, the most common first: the index is asked for each of them.
+MOST_TERMS_OF_A_BEGINNING = 300
+MOST_COUNTS = 20_000
+# Fewer are counted anew after any change: of a phrase that seems to be nowhere no chunk is looked for.
+FEWEST_TO_BE_SURE = 200
+# And all are when so large a share of the chunks has come or gone.
+STALE_SHARE = 0.01
+
+
+class PhraseCounts:
+    """In how many chunks phrases of several words are, remembered from one search to the next.
+
+    Nothing is stored of them but of pairs of characters, so each chunk with all the words has to be looked at.
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, bool], tuple[int, int, int]] = {}
+
+    def find(self, phrase: Phrase, *, newest_event: int, row_count: int) -> int | None:
+        count, event_then, rows_then = self._counts.get((phrase.text, phrase.is_beginning), (0, -1, 0))
+        is_sure = count >= FEWEST_TO_BE_SURE and abs(row_count - rows_then) <= STALE_SHARE * row_count
+        return count if is_sure or event_then == newest_event else None
+
+    def keep(self, phrase: Phrase, count: int, *, newest_event: int, row_count: int) -> None:
+        if len(self._counts) >= MOST_COUNTS:
+            self._counts.clear()
+        self._counts[phrase.text, phrase.is_beginning] = count, newest_event, row_count
 
 
 class PostgresWords:
     """The words of one moment."""
 
-    def __init__(self, db: PostgresConnection) -> None:
+    def __init__(self, db: PostgresConnection, phrase_counts: PhraseCounts) -> None:
         self.db = db
+        self._phrase_counts = phrase_counts
         self._terms_of: dict[Phrase, list[str]] = {}
         self._counts: dict[str, int] = {}
         self._beginnings: dict[str, dict[str, int]] = {}
@@ -40,37 +65,33 @@ class PostgresWords:
 
     def learn(self, phrases: Sequence[Phrase]) -> None:
         """Ask for all that will be asked for, in one statement."""
-        self._learn(sorted({term for phrase in phrases if not phrase.is_beginning for term in self.terms_of(phrase)}))
+        terms = [self.terms_of(phrase) for phrase in phrases if not phrase.is_beginning]
+        self._learn(sorted({term for some in terms for term in (*some, *find_pairs(some))}))
 
     def terms_of(self, phrase: Phrase) -> list[str]:
         if phrase not in self._terms_of:
             self._terms_of[phrase] = find_known_terms(phrase.text)
         return self._terms_of[phrase]
 
-    def tokens_of(self, phrase: Phrase) -> list[list[int]]:
-        """In the places of its terms the numbers, any of which will do."""
+    def tokens_of(self, phrase: Phrase) -> PhraseTokens:
         terms = self.terms_of(phrase)
-        tokens = [[to_token(term)] for term in terms]
-        if phrase.is_beginning and terms:
-            tokens[-1] = [to_token(term) for term in self._beginning(terms[-1])]
-        return tokens
+        if not phrase.is_beginning or not terms:
+            return PhraseTokens.of(terms)
+        tokens = PhraseTokens.of(terms[:-1])
+        return tokens._replace(places=[*tokens.places, [to_token(term) for term in self._beginning(terms[-1])]])
 
     def count(self, phrase: Phrase) -> Frequency:
         terms = self.terms_of(phrase)
-        self._learn([term for term in terms if term not in self._counts])
+        pairs = [] if phrase.is_beginning else find_pairs(terms)
+        self._learn([term for term in (*terms, *pairs) if term not in self._counts])
         frequencies = [self._counts[term] for term in terms]
         if phrase.is_beginning and terms:
             frequencies[-1] = sum(self._beginning(terms[-1]).values())
         rarest = min(frequencies, default=0)
-        is_alone = len(terms) < 2
-        if is_alone and phrase.is_beginning and terms:
-            # A chunk may have several that begin so.
-            is_alone = len(self._beginning(terms[-1])) < 2 or rarest > MOST_COUNTED
-        if is_alone or rarest == 0:
-            return Frequency(min(rarest, self.row_count), rarest)
-        condition, values = condition_on_phrase(self.tokens_of(phrase))
-        found: int = self.db.execute(f"SELECT count(*) FROM chunk_words WHERE {condition}", values).get
-        return Frequency(found, rarest)
+        if len(terms) < 2 or rarest == 0:
+            return Frequency(rarest, rarest)
+        is_pair = len(terms) == 2 and len(pairs) == 1
+        return Frequency(self._counts[pairs[0]] if is_pair else self._count_phrase(phrase), rarest)
 
     def find_term(self, first: str, beyond: str) -> str | None:
         term: str | None = self.db.execute(
@@ -114,6 +135,21 @@ class PostgresWords:
         )
         self._counts.update(dict.fromkeys(terms, 0))
         self._counts.update((term, max(count, 0)) for term, count in rows)
+
+    def _count_phrase(self, phrase: Phrase) -> int:
+        newest_event = self._newest_event
+        known = self._phrase_counts.find(phrase, newest_event=newest_event, row_count=self.row_count)
+        if known is not None:
+            return known
+        condition, values = has_phrase(self.tokens_of(phrase))
+        count: int = self.db.execute(f"SELECT count(*) FROM chunk_words WHERE {condition}", values).get
+        self._phrase_counts.keep(phrase, count, newest_event=newest_event, row_count=self.row_count)
+        return count
+
+    @cached_property
+    def _newest_event(self) -> int:
+        newest: int = self.db.execute("SELECT seq FROM newest_event").get
+        return newest
 
     def _beginning(self, term: str) -> dict[str, int]:
         if term not in self._beginnings:

@@ -16,9 +16,9 @@ import apsw
 import numpy as np
 
 from kb.engine.model import Ids
-from kb.engine.storage.sqlite.allowed import AllowedDocuments
-from kb.engine.storage.sqlite.id_sets import Mask
 from kb.engine.storage.sqlite.vectors.coded import CodedRows
+from kb.engine.storage.tables.allowed import AllowedDocuments
+from kb.engine.storage.tables.id_sets import Mask
 from kb.engine.storage.tables.rows import fetch_all
 
 # So many chunks are told to SQLite one by one; of more only those found are checked.

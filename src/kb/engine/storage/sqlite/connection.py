@@ -45,6 +45,9 @@ class SqliteDialect:
 def _equals(value: object) -> tuple[str, list[object]]:
     if value is None or isinstance(value, bool):
         return "entry.type = ?", [{None: "null", True: "true", False: "false"}[value]]
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        # As SQLite reads it; one beyond all floats is infinite.
+        value = float(str(value))
     if isinstance(value, int | float):
         return "entry.type IN ('integer', 'real') AND entry.value = ?", [value]
     return "entry.type = 'text' AND entry.value = ?", [value]

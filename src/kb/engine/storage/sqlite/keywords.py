@@ -6,13 +6,13 @@ import apsw
 
 from kb.engine.errors import TooBroad
 from kb.engine.model import NO_MATCHES, KeywordMatches, Matches, Scope
-from kb.engine.storage.sqlite.allowed import AllowedScopes
 from kb.engine.storage.sqlite.chunk_places import AllowedChunks, ChunkPlaces
 from kb.engine.storage.sqlite.chunk_ranking import rank_chunks
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.time_limit import time_limited
 from kb.engine.storage.sqlite.vectors.index import VectorIndex
 from kb.engine.storage.sqlite.word_index import WordIndex, Words
+from kb.engine.storage.tables.allowed import AllowedScopes
 from kb.engine.storage.words.completion import find_completions
 from kb.engine.storage.words.phrases import Phrase, find_phrases
 from kb.engine.storage.words.scores import BM25_K1, best_possible_score, inverse_frequency

@@ -30,7 +30,6 @@ import apsw
 
 from kb.engine.errors import KbError
 from kb.engine.model import Cleared, Statistics
-from kb.engine.storage.sqlite.allowed import AllowedScopes
 from kb.engine.storage.sqlite.checksums import register_checksum
 from kb.engine.storage.sqlite.chunk_places import ChunkPlaces
 from kb.engine.storage.sqlite.database import Database
@@ -46,6 +45,7 @@ from kb.engine.storage.sqlite.vectors.index import VectorIndex
 from kb.engine.storage.sqlite.vectors.reading import count_chunks
 from kb.engine.storage.sqlite.vectors.tokens import read_token
 from kb.engine.storage.sqlite.word_index import WordIndex
+from kb.engine.storage.tables.allowed import AllowedScopes
 from kb.engine.storage.tables.parts import SharedParts
 from kb.engine.storage.tables.statistics import read_statistics
 from kb.engine.words import fold

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kb.engine.model import Ids, LoadedVectors, Matches, Vector, VectorMatches, Vectors
-from kb.engine.storage.sqlite.id_sets import Mask
 from kb.engine.storage.sqlite.vectors.coded import CodedRows
 from kb.engine.storage.sqlite.vectors.exact import ExactRows
 from kb.engine.storage.sqlite.vectors.nearest import NO_BACKGROUND, join_backgrounds
+from kb.engine.storage.tables.id_sets import Mask
 
 SomeRows: TypeAlias = CodedRows | ExactRows
 

@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 
 from kb.engine.model import Ids, Scope
-from kb.engine.storage.sqlite.connection import SqliteConnection
-from kb.engine.storage.sqlite.id_sets import IdSet
+from kb.engine.storage.tables.connection import Connection
+from kb.engine.storage.tables.id_sets import IdSet
 from kb.engine.storage.tables.rows import fetch_all
 from kb.engine.storage.tables.scope import condition_on_documents
 
@@ -51,7 +51,7 @@ class AllowedScopes:
         self._lock = threading.Lock()
         self._remembered: OrderedDict[tuple[object, ...], tuple[int, AllowedDocuments]] = OrderedDict()
 
-    def find(self, db: SqliteConnection, scope: Scope) -> AllowedDocuments | None:
+    def find(self, db: Connection, scope: Scope) -> AllowedDocuments | None:
         """As of `db`'s moment; None if the scope allows all."""
         if not scope.limits_documents:
             return None
@@ -63,7 +63,7 @@ class AllowedScopes:
         if allowed is None or changed is None:
             allowed = _read(db, condition, values)
         elif changed:
-            among = f"{condition} AND id IN (SELECT value FROM json_each(?))"
+            among = f"{condition} AND id IN {db.dialect.id_list}"
             allowed = allowed.change(changed, _read(db, among, [*values, json.dumps(changed)]))
         with self._lock:
             # A reader of an earlier moment does not undo what one of a later moment has learnt.
@@ -75,13 +75,13 @@ class AllowedScopes:
         return allowed
 
 
-def _read(db: SqliteConnection, condition: str, values: Sequence[object]) -> AllowedDocuments:
+def _read(db: Connection, condition: str, values: Sequence[object]) -> AllowedDocuments:
     found = fetch_all(db, f"SELECT id, chunk_count FROM documents WHERE {condition} ORDER BY id", values)
     ids, chunk_counts = np.array(found, np.int64).reshape(-1, 2).T
     return AllowedDocuments(ids, chunk_counts)
 
 
-def _documents_changed_since(db: SqliteConnection, seq: int) -> tuple[int, list[int] | None]:
+def _documents_changed_since(db: Connection, seq: int) -> tuple[int, list[int] | None]:
     """The newest event, and the documents of those after `seq`; None if that can no longer be told, or is all."""
     # Asked for both at once, SQLite would go through all of them.
     oldest, newest = (db.execute(f"SELECT {which}(seq) FROM events").get or 0 for which in ("min", "max"))

@@ -1,5 +1,7 @@
 """Sets of ids that are asked of a million ids at once."""
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
@@ -23,6 +25,11 @@ class IdSet:
         if places <= MOST_PLACES:
             self._is_in = np.zeros(places, np.bool_)
             self._is_in[ids] = True
+
+    @cached_property
+    def bits(self) -> bytes | None:
+        """A bit for each id from 0 on, the lowest of a byte first; None if they would be too many."""
+        return None if self._is_in is None else np.packbits(self._is_in, bitorder="little").tobytes()
 
     def have(self, ids: Ids) -> Mask:
         """Which of these are in the set."""
