@@ -2,6 +2,8 @@
 
 from kb.engine.storage.tables.allowed import AllowedDocuments
 
+# A list takes more than so much for each.
+BYTES_PER_ID = 12
 NO_CONDITION: tuple[str, list[object]] = ("1 = 1", [])
 
 
@@ -19,7 +21,7 @@ def are_among(allowed: AllowedDocuments | None) -> tuple[str, list[object]]:
     if allowed is None:
         return NO_CONDITION
     bits = allowed.set.bits
-    if bits is None:
+    if bits is None or len(bits) > BYTES_PER_ID * len(allowed.ids):
         condition, values = are_named(allowed)
         # IS TRUE keeps the planner from beginning with the documents.
         return f"({condition}) IS TRUE", values

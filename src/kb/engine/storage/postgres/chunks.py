@@ -11,9 +11,12 @@ from kb.engine.storage.tables.connection import Connection, Executor
 from kb.engine.storage.tables.rows import fetch_all
 from kb.engine.words import space_out
 
-# What `word_counts` counts besides terms, of which none looks like these.
-CHUNKS = ""
+# What `word_counts` counts besides terms and pairs, of which none looks like these. (A lone accent is a term: "".)
+CHUNKS = "  "
 TERMS = " "
+
+WORD_COUNTS = "the counts of words"
+"""To be locked by who changes those of others."""
 
 
 class ChunkTerms(NamedTuple):
@@ -88,7 +91,8 @@ def index_title(db: Connection, document_id: DocumentId, *, former: str) -> None
 
 
 def index_all_words(db: Connection) -> None:
-    """Make all words anew from the texts."""
+    # What is being summed up would come back after it was deleted.
+    db.lock(WORD_COUNTS)
     db.execute("LOCK TABLE chunks IN SHARE MODE")
     db.execute("DELETE FROM chunk_words")
     db.execute("DELETE FROM word_counts")

@@ -1,6 +1,7 @@
 """A connection to PostgreSQL within a transaction, as the tables need it."""
 
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -21,8 +22,9 @@ from kb.engine.storage.tables import journal
 LOCK_STRIPES = 256
 LONGEST_WAIT_MS = 5_000
 JOB_NOTICES = "kb_jobs"
+# In this order they are locked: the first is what may have to be waited for.
 TABLES_OF_DOCUMENTS = (
-    "documents, chunks, chunk_words, word_counts, embeddings, tags, document_tags, note_revisions, document_places"
+    "embeddings, documents, chunks, chunk_words, word_counts, tags, document_tags, note_revisions, document_places"
 )
 
 
@@ -59,10 +61,14 @@ class PostgresConnection:
 
     def __init__(self, connection: "psycopg.Connection[tuple[Any, ...]]") -> None:
         self._connection = connection
+        self._deadline: float | None = None
         self._has_new_job = False
+        self._has_new_words = False
         self._events: list[tuple[str, int | None, bytes | None, int | None]] = []
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> Result:
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            raise errors.QueryCanceled
         # Binary, since most of what is read are numbers and bytes.
         cursor = RawCursor(self._connection)
         cursor.execute(number_placeholders(statement), values or None, binary=True)
@@ -86,17 +92,28 @@ class PostgresConnection:
         self, document_id: DocumentId, chunks: Sequence[PortableChunk], vectors: Vectors | None, *, model: str
     ) -> None:
         chunk_rows.insert_chunks(self, document_id, chunks, vectors, model=model)
+        self._has_new_words = True
 
     def delete_chunks(self, document_id: DocumentId) -> None:
         chunk_rows.delete_chunks(self, document_id)
+        self._has_new_words = True
 
     def delete_all_documents(self) -> None:
         # Whoever waits for those who read keeps all others waiting, too.
         self.execute(f"SET LOCAL lock_timeout = {LONGEST_WAIT_MS}")
+        # An index of what is about to go need not be finished.
+        building = "SELECT pid FROM pg_stat_progress_create_index WHERE relid = 'embeddings'::regclass"
+        self.execute(f"SELECT pg_cancel_backend(pid) FROM ({building}) AS building").fetchall()
         self.execute(f"TRUNCATE {TABLES_OF_DOCUMENTS}")
 
     def index_title(self, document_id: DocumentId, *, former: str) -> None:
         chunk_rows.index_title(self, document_id, former=former)
+        self._has_new_words = True
+
+    def index_all_words(self) -> None:
+        """Make them anew from the texts."""
+        chunk_rows.index_all_words(self)
+        self._has_new_words = True
 
     def read_vectors(self, document_id: DocumentId) -> Vectors:
         rows = self.execute(
@@ -119,9 +136,11 @@ class PostgresConnection:
         self._events.append((kind.value, document_id, None if document_uuid is None else document_uuid.bytes, job_id))
 
     def write_events(self) -> None:
-        if not self._events:
+        # It also tells those who remember counts of words, which may be others though nobody need be told of it.
+        count = max(len(self._events), int(self._has_new_words))
+        if not count:
             return
-        newest = self.execute("UPDATE newest_event SET seq = seq + ? RETURNING seq", (len(self._events),)).get
+        newest = self.execute("UPDATE newest_event SET seq = seq + ? RETURNING seq", (count,)).get
         first = newest - len(self._events) + 1
         self.executemany(
             "INSERT INTO events (seq, kind, document_id, document_uuid, job_id) VALUES (?, ?, ?, ?, ?)",
@@ -145,12 +164,13 @@ class PostgresConnection:
 
     @contextmanager
     def time_limited(self, seconds: float) -> Iterator[None]:
-        """Raises `TooBroad` when a statement of the block takes so long; the transaction can go on."""
+        """Raises `TooBroad` when the block takes longer, but for its last statement; the transaction can go on."""
         milliseconds = max(int(seconds * 1000), 2)
         # Who only waits for somebody else is told so, and not that the words are to blame.
         limits = f"SET LOCAL statement_timeout = {milliseconds}; SET LOCAL lock_timeout = {milliseconds // 2}"
         # To compare the words of all chunks with some takes a hundred times as long as the planner thinks.
         self._connection.execute(f"SAVEPOINT time_limit; {limits}; SET LOCAL enable_seqscan = off".encode())
+        self._deadline = time.monotonic() + seconds
         try:
             yield
         except errors.QueryCanceled as error:
@@ -164,6 +184,7 @@ class PostgresConnection:
 
     def _end_time_limit(self) -> None:
         """What was set since is as it was. Nothing else has changed: it is only readers whose time is limited."""
+        self._deadline = None
         self._connection.execute(b"ROLLBACK TO SAVEPOINT time_limit; RELEASE SAVEPOINT time_limit")
 
 

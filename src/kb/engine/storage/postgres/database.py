@@ -45,6 +45,14 @@ KEEPALIVES = {
     "tcp_user_timeout": 20_000,
 }
 
+# Each begins in this way, whatever the server or the user's role is set to. Somebody whose machine stalls or is cut off
+# in the middle of a write would otherwise keep what it holds, and everybody who waits for that, for hours.
+READING = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+WRITING = (
+    b"BEGIN ISOLATION LEVEL READ COMMITTED; "
+    b"SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '60s'"
+)
+
 HELD = {"close", "one_moment", "watch_jobs"}
 MOST_TRIES = 8
 LONGEST_REST_SECONDS = 0.05
@@ -73,6 +81,7 @@ TROUBLES: tuple[tuple[type[BaseException], type[KbError], str], ...] = (
     ),
     (errors.UndefinedFile, Unavailable, NO_PGVECTOR),
     (errors.FeatureNotSupported, Unavailable, NO_PGVECTOR),
+    (errors.IdleInTransactionSessionTimeout, Unavailable, "The database has given up waiting for us. Try again."),
     (errors.QueryCanceled, Unavailable, "The database gave up a statement that took too long. Try again shortly."),
     (errors.ProgramLimitExceeded, InvalidRequest, TOO_MUCH),
     (psycopg.DataError, InvalidRequest, TOO_MUCH),
@@ -173,7 +182,7 @@ class Database:
     def write(self) -> Iterator[PostgresConnection]:
         """A transaction: committed, and safely on disk, when the block ends; undone if it raises."""
         try:
-            with translated_errors(), self._lend() as connection, self._transaction(connection, "") as db:
+            with translated_errors(), self._lend() as connection, self._transaction(connection, WRITING) as db:
                 yield db
                 db.write_events()
         except (Unavailable, StorageFull) as error:
@@ -192,7 +201,7 @@ class Database:
         with (
             translated_errors(),
             self._lend() as connection,
-            self._transaction(connection, "ISOLATION LEVEL REPEATABLE READ READ ONLY") as db,
+            self._transaction(connection, READING) as db,
         ):
             yield db
 
@@ -213,13 +222,20 @@ class Database:
 
     @contextmanager
     def outside_transactions(self) -> Iterator[PostgresConnection]:
-        """For what PostgreSQL does in no transaction, such as to build an index while others write."""
+        """For what is done in no transaction, such as to build an index while others write; it may take long."""
         with translated_errors(), self._lend() as connection:
-            yield PostgresConnection(connection)
+            connection.execute(b"SET statement_timeout = 0; SET lock_timeout = 0")
+            try:
+                yield PostgresConnection(connection)
+            finally:
+                if not connection.closed and not connection.broken:
+                    connection.execute(b"RESET statement_timeout; RESET lock_timeout")
 
     @contextmanager
-    def _transaction(self, connection: "psycopg.Connection[tuple[Any, ...]]", how: str) -> Iterator[PostgresConnection]:
-        connection.execute(f"BEGIN {how}")
+    def _transaction(
+        self, connection: "psycopg.Connection[tuple[Any, ...]]", beginning: bytes
+    ) -> Iterator[PostgresConnection]:
+        connection.execute(beginning)
         try:
             yield PostgresConnection(connection)
         except BaseException:

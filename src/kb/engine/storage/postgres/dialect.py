@@ -20,6 +20,8 @@ NOT_NUL = r"\uffff"
 
 
 class PostgresDialect:
+    # pgvector indexes no longer ones.
+    longest_indexed_vector = 4_000
     id_list = "(SELECT value::bigint FROM jsonb_array_elements_text(?::jsonb) AS ids (value))"
     for_update = "FOR UPDATE"
     for_use = "FOR KEY SHARE"
@@ -69,6 +71,8 @@ class PostgresDialect:
                 "hnsw.ef_search": min(max(limit, LEAST_SEARCHED), MOST_SEARCHED),
                 "hnsw.iterative_scan": "relaxed_order",
                 "hnsw.max_scan_tuples": max(MOST_SCANNED, 2 * limit),
+                # Of work_mem, in which it remembers what it has seen: with less it gives up long before.
+                "hnsw.scan_mem_multiplier": 8,
                 # The planner does not know how well the index finds, and takes it for dearer than it is.
                 "enable_seqscan": "off",
             }

@@ -7,7 +7,7 @@ what no page can tell: that texts are what their hashes say, and that what is de
 from collections.abc import Callable
 
 from kb.engine.model import CheckCursor, Checked, CheckedBatch, CheckPart, Damage, DamageKind
-from kb.engine.storage.postgres.chunks import CHUNKS, find_chunk_terms, index_all_words, read_title_terms
+from kb.engine.storage.postgres.chunks import CHUNKS, find_chunk_terms, read_title_terms
 from kb.engine.storage.postgres.connection import PostgresConnection
 from kb.engine.storage.postgres.database import Database
 from kb.engine.storage.postgres.values import to_token
@@ -36,7 +36,7 @@ class IntegrityRows(ScrubRows):
             if count > MAX_CHUNKS_TO_COMPARE or _do_words_fit(db, count):
                 return
         with self._database.write() as db:
-            index_all_words(db)
+            db.index_all_words()
 
 
 def _check_pages(db: PostgresConnection) -> list[Damage]:

@@ -16,6 +16,7 @@ from kb.engine.storage.postgres.allowed import are_among, are_named
 from kb.engine.storage.postgres.connection import PostgresConnection
 from kb.engine.storage.postgres.database import Database
 from kb.engine.storage.postgres.phrase_conditions import (
+    LONGEST_SEARCH_SECONDS,
     Condition,
     PhraseTokens,
     condition_on_words,
@@ -43,8 +44,6 @@ SHARE_WALKED = 0.2
 MOST_WORDS_WALKED = 10
 # More words than this are not combined with one another: the most common hardly tell chunks apart.
 MOST_COMBINED = 5
-# Of one statement. Nearly all take a hundredth of it.
-LONGEST_SEARCH_SECONDS = 1.0
 
 NOTHING = ChunkTokens.of(np.empty((7, 0), np.int64))
 # In one row, and as bytes: to make thousands of rows of numbers would take Python longer than all the rest.

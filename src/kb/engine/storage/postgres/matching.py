@@ -6,6 +6,7 @@ all that the filter allows are compared. A filter never comes afterwards: that w
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from kb.engine.storage.postgres.allowed import are_among, are_named
 from kb.engine.storage.postgres.chunks import CHUNKS
 from kb.engine.storage.postgres.connection import PostgresConnection
 from kb.engine.storage.postgres.database import Database
-from kb.engine.storage.postgres.phrase_conditions import condition_on_words, limits_words
+from kb.engine.storage.postgres.phrase_conditions import LONGEST_SEARCH_SECONDS, condition_on_words, limits_words
 from kb.engine.storage.postgres.values import VectorValue, to_vectors
 from kb.engine.storage.tables.allowed import AllowedDocuments, AllowedScopes
 from kb.engine.storage.tables.rows import fetch_all
@@ -46,7 +47,10 @@ class MatchingRows:
     _model_fingerprint: str
 
     def find_by_vector(self, vector: Vector, scope: Scope, *, limit: int) -> VectorMatches:
-        with self._database.read() as db:
+        with (
+            self._database.read() as db,
+            db.time_limited(LONGEST_SEARCH_SECONDS) if limits_words(scope) else nullcontext(),
+        ):
             allowed = self._allowed.find(db, scope)
             if limit <= MOST_ASKED and not self._are_few(db, scope, allowed):
                 condition, values = _condition(scope, are_among(allowed))

@@ -24,7 +24,11 @@ def create_schema(database: Database, *, model_fingerprint: str) -> int:
         if _read_version(db) == newest:
             return newest
     with database.write() as db:
+        # Of a large base, a step may take as long as it has to.
+        db.execute("SET LOCAL statement_timeout = 0")
+        db.execute("SET LOCAL lock_timeout = 0")
         db.execute("SELECT pg_advisory_xact_lock(?)", (LOCK,)).fetchall()
+        _require_unicode(db)
         version = _read_version(db)
         if version > newest:
             raise Unavailable(
@@ -43,9 +47,17 @@ def create_schema(database: Database, *, model_fingerprint: str) -> int:
 
 
 def _read_version(db: PostgresConnection) -> int:
-    if db.execute("SELECT to_regclass('meta')::text").get is None:
+    # `to_regclass` may answer from what the connection knew before it had waited for the one who makes the tables.
+    is_there = "SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = 'meta' AND pg_table_is_visible(oid))"
+    if not db.execute(is_there).get:
         return 0
     return int(read_meta(db, "schema_version") or 0)
+
+
+def _require_unicode(db: PostgresConnection) -> None:
+    encoding = db.execute("SHOW server_encoding").get
+    if encoding != "UTF8":
+        raise Unavailable(f"The database at KB_STORE_URL is in {encoding}. Make one with ENCODING 'UTF8'.")
 
 
 def _load_steps() -> dict[int, list[str]]:

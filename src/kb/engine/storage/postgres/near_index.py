@@ -38,7 +38,8 @@ def build_near_index(database: Database, model: str, *, chunks_then: int) -> int
         dimension = db.execute("SELECT vector_dims(vector) FROM embeddings WHERE model = ? LIMIT 1", (model,)).get
         chunks = count_chunks(db)
         is_at_rest = chunks <= GROWTH_AT_REST * chunks_then or chunks > MOST_WITHOUT_INDEX
-        is_wanted = dimension is not None and chunks > COMPARED and is_at_rest
+        is_possible = dimension is not None and dimension <= db.dialect.longest_indexed_vector
+        is_wanted = is_possible and chunks > COMPARED and is_at_rest
         is_all_of_model = not db.execute("SELECT EXISTS (SELECT 1 FROM embeddings WHERE model != ?)", (model,)).get
     with database.outside_transactions() as db:
         for name, is_valid, is_being_made in indexes:

@@ -8,6 +8,9 @@ from kb.engine.storage.postgres.values import find_known_terms, find_pairs, to_t
 from kb.engine.storage.words.phrases import find_excluded, find_required
 from kb.engine.words import space_out
 
+# For chunks that meet conditions. Nearly all searches take a hundredth of it.
+LONGEST_SEARCH_SECONDS = 1.0
+
 Condition = tuple[str, list[object]]
 
 

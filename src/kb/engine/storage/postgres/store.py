@@ -1,7 +1,7 @@
 """The store on PostgreSQL: one base for many engines and workers, on as many machines.
 
 It is made of the same parts as that of SQLite (`storage/tables`), but for finding: that is left to the database, so
-that an engine holds nothing that another one would have to know of. The invariants are SQLite's:
+that an engine holds no index that would have to follow it. The invariants are SQLite's:
 
 1. A chunk, its row in `chunk_words` and its row in `embeddings` exist together or not at all.
 2. A document's `chunk_count` is the number of its chunks; they are numbered from 0 without gaps.

@@ -1,6 +1,6 @@
 """Keeping the counts of words short: whoever adds or deletes a document only ever adds rows."""
 
-from kb.engine.storage.postgres.chunks import CHUNKS
+from kb.engine.storage.postgres.chunks import CHUNKS, WORD_COUNTS
 from kb.engine.storage.postgres.database import Database
 from kb.engine.storage.tables.rows import fetch_all
 
@@ -30,5 +30,6 @@ def sum_up_counts(database: Database) -> None:
     count, first = TERMS_PER_STEP, ""
     while count == TERMS_PER_STEP:
         with database.write() as db:
+            db.lock(WORD_COUNTS)
             # The last of a step is the first of the next: that costs nothing, and what comes after it has no name yet.
             ((count, first),) = fetch_all(db, SUM_UP, (first, TERMS_PER_STEP))

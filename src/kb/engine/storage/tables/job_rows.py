@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from kb.engine.errors import JobNotFound
 from kb.engine.model import (
     FileSubmission,
     IndexSource,
@@ -76,7 +77,8 @@ def load_job(db: Connection, job_id: int) -> Job:
 def load_job_to_change(db: Connection, ref: Ref) -> Job:
     """Nobody else changes it before this transaction ends."""
     job_id = job_id_of(db, ref)
-    db.execute(f"SELECT id FROM jobs WHERE id = ? {db.dialect.for_update}", (job_id,)).fetchall()
+    if db.execute(f"SELECT id FROM jobs WHERE id = ? {db.dialect.for_update}", (job_id,)).get is None:
+        raise JobNotFound(ref)
     return load_job(db, job_id)
 
 

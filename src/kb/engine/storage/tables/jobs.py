@@ -5,7 +5,7 @@ import uuid
 from datetime import datetime
 
 from kb.engine.caller import current_caller
-from kb.engine.errors import Conflict, JobFinished, TooManyRequests
+from kb.engine.errors import Conflict, JobFinished, JobNotFound, TooManyRequests
 from kb.engine.model import (
     Action,
     FileSubmission,
@@ -177,4 +177,8 @@ def _find_by_key(db: Connection, idempotency_key: str, digest: str) -> Job | Non
         return None
     if not row[1]:
         raise Conflict("This Idempotency-Key was used before with another request. Use a new key.")
-    return load_job(db, row[0])
+    try:
+        return load_job_to_change(db, row[0])
+    except JobNotFound:
+        # Forgotten just now, and its key with it.
+        return None

@@ -75,7 +75,7 @@ CREATE INDEX chunk_words_by_document ON chunk_words (document_id);
 -- In how many chunks each term and each pair is: the sum of its rows. Whoever adds or deletes a document adds rows, so
 -- that nobody waits for another; now and then they are summed up.
 CREATE TABLE word_counts (
-    term   text   COLLATE "C" NOT NULL,           -- '' counts the chunks themselves, ' ' all their terms
+    term   text   COLLATE "C" NOT NULL,           -- '  ' counts the chunks themselves, ' ' all their terms
     chunks bigint NOT NULL
 );
 CREATE INDEX word_counts_by_term ON word_counts (term) INCLUDE (chunks);
