@@ -55,6 +55,7 @@ class PostgresBackend:
     def __init__(self, _: Path) -> None:
         self._server = shared_postgres()
         self._database = self._server.create_database(like=_empty_base())
+        self._copies: list[str] = []
 
     @property
     def url(self) -> str:
@@ -62,6 +63,11 @@ class PostgresBackend:
 
     def open(self, model_fingerprint: str = MODEL) -> Store:
         return PostgresStore(self.url, model_fingerprint=model_fingerprint)
+
+    def copy(self) -> str:
+        """The URL of a database with all that is in this one."""
+        self._copies.append(self._server.create_database(like=self._database))
+        return self._server.url(self._copies[-1])
 
     def check_integrity(self) -> None:
         store = self.open()
@@ -73,7 +79,8 @@ class PostgresBackend:
         store.close()
 
     def remove(self) -> None:
-        self._server.drop_database(self._database)
+        for name in (self._database, *self._copies):
+            self._server.drop_database(name)
 
 
 @cache

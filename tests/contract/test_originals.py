@@ -5,7 +5,7 @@ import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,8 +17,8 @@ from tests.servers.seaweedfs import SeaweedFs
 
 from kb.engine.errors import Conflict
 from kb.engine.originals import Bucket, DamagedOriginal, FolderOriginals, MissingOriginal, Originals
-from kb.engine.originals.objects import GRACE, PART_BYTES, open_bucket
-from kb.engine.ports import Store
+from kb.engine.originals.objects import GRACE, PART_BYTES, PIECE_BYTES, open_bucket
+from kb.engine.ports import ClaimLost, Store
 from kb.engine.wiring import EngineOptions, open_engine
 
 NAME = hashlib.sha256(b"content").hexdigest()
@@ -238,6 +238,35 @@ def test_many_hosts_at_once_lose_nothing(tmp_path: Path, kind: str, bucket: Buck
         assert users.lost == []
         # Else nothing could have been lost.
         assert users.freed_bytes > 0
+
+
+def test_i4_whoever_no_longer_wants_an_original_need_not_wait_for_all_of_it(bucket: Bucket, tmp_path: Path) -> None:
+    def cancel() -> None:
+        raise ClaimLost
+
+    with open_bucket(bucket, tmp_path) as originals:
+        name = keep(originals, b"0123456789abcdef" * (2 * PIECE_BYTES // 16))
+        with pytest.raises(ClaimLost), originals.open_file(name, cancel):
+            pass
+        with pytest.raises(ClaimLost):
+            originals.check(name, cancel)
+
+
+def test_a_base_goes_on_with_the_place_of_its_originals_with_which_it_began(
+    bucket: Bucket, seaweedfs: SeaweedFs, tmp_path: Path, model_folder: Path, cache_dir: Path
+) -> None:
+    options = EngineOptions(tmp_path, model_folder, cache_dir / "graphs", max_file_bytes=1, bucket=bucket)
+    with open_engine(options):
+        pass
+    mistyped = seaweedfs.new_place()
+
+    for elsewhere in (None, mistyped):
+        with pytest.raises(Conflict, match="are not in"), open_engine(replace(options, bucket=elsewhere)):
+            pass
+
+    assert list_copies(seaweedfs.connect(mistyped), "") == []
+    with open_engine(options):
+        pass
 
 
 def test_a_base_whose_originals_are_in_its_folder_is_not_looked_for_in_a_bucket(

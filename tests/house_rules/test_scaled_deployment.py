@@ -198,6 +198,10 @@ def test_the_proxy_writes_nowhere_but_where_it_may() -> None:
     assert all(place.startswith("/tmp/") for place in places)  # noqa: S108  a container's own
 
 
+def test_an_export_that_is_read_slowly_needs_no_room_in_the_proxy() -> None:
+    assert directives("proxy_max_temp_file_size") == ["0"]
+
+
 TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 

@@ -26,7 +26,11 @@ class Host:
         self.log = folder / "log"
         self._command = command
         self._port = "0"
-        self._environment = own_environment(folder, {**settings, "KB_DATA_DIR": str(folder / "data")})
+        own = {"KB_DATA_DIR": str(folder / "data")}
+        if not self.is_engine:
+            # As on the other machines, where it matters; a worker listens on nothing.
+            own["KB_HOST"] = "0.0.0.0"  # noqa: S104
+        self._environment = own_environment(folder, {**settings, **own})
 
     @property
     def is_engine(self) -> bool:

@@ -13,7 +13,10 @@ from tests.scale.cluster import Cluster, Host, open_cluster
 
 ENGINES, WORKERS = amount(selection=2, full=3), amount(selection=2, full=4)
 DOCUMENTS = amount(selection=60, full=5_000)
+# These come only after one of each kind was killed, however quick the rest was.
+LAST_DOCUMENTS = DOCUMENTS // 3
 PAUSE_SECONDS = (0.5, 3.0)
+KILLED_WITHIN_SECONDS = 120.0
 SUBMIT_WITHIN_SECONDS = 120.0
 DONE_WITHIN_SECONDS = amount(selection=120, full=3_600)
 
@@ -21,17 +24,20 @@ DONE_WITHIN_SECONDS = amount(selection=120, full=3_600)
 def test_documents_that_many_take_in_while_they_are_killed_are_all_there_once(
     settings: dict[str, str], tmp_path: Path, tell: Tell
 ) -> None:
-    stopping = threading.Event()
+    stopping, killed = threading.Event(), Counter[str]()
     with open_cluster(tmp_path, settings, engines=ENGINES, workers=WORKERS) as cluster:
         began = time.monotonic()
         with ThreadPoolExecutor() as threads:
-            killing = threads.submit(kill_at_random, cluster, stopping)
+            killing = threads.submit(kill_at_random, cluster, killed, stopping)
             try:
-                submitted = list(threads.map(lambda number: submit(cluster, number), range(DOCUMENTS)))
+                first = list(threads.map(lambda number: submit(cluster, number), range(DOCUMENTS - LAST_DOCUMENTS)))
+                wait_until_each_was_killed(killed)
+                rest = range(DOCUMENTS - LAST_DOCUMENTS, DOCUMENTS)
+                submitted = [*first, *threads.map(lambda number: submit(cluster, number), rest)]
                 wait_until_done(cluster)
             finally:
                 stopping.set()
-            killed = killing.result()
+            killing.result()
         for host in cluster.hosts:
             host.wait_until_ready()
         tell(f"{DOCUMENTS} documents in {time.monotonic() - began:.0f} s, killed meanwhile: {dict(killed)}")
@@ -40,16 +46,22 @@ def test_documents_that_many_take_in_while_they_are_killed_are_all_there_once(
         assert_whole(cluster)
 
 
-def kill_at_random(cluster: Cluster, stopping: threading.Event) -> Counter[str]:
+def kill_at_random(cluster: Cluster, killed: Counter[str], stopping: threading.Event) -> None:
     chance = random.Random(SEED)  # noqa: S311 - no secret
-    killed: Counter[str] = Counter()
+    of_each = [cluster.workers[0], cluster.engines[0]]
     while not stopping.wait(chance.uniform(*PAUSE_SECONDS)):
-        victim = chance.choice(cluster.hosts)
+        victim = of_each.pop() if of_each else chance.choice(cluster.hosts)
         victim.kill()
         victim.start()
         victim.wait_until_ready()
         killed["engine" if victim.is_engine else "worker"] += 1
-    return killed
+
+
+def wait_until_each_was_killed(killed: Counter[str]) -> None:
+    deadline = time.monotonic() + KILLED_WITHIN_SECONDS
+    while len(killed) < len(("engine", "worker")):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 def submit(cluster: Cluster, number: int) -> int:

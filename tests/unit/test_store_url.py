@@ -16,6 +16,8 @@ from kb.settings import EngineSettings, SettingsError, read_settings
         "postgresql://kb:sec@ret@db/kb",
         "postgresql://kb:sec ret@db/kb",
         "postgresql://kb:secret@db",
+        "postgresql://kb:sec/ret?more@db/kb",
+        "postgresql://kb:sec/ret#more@db/kb",
         "mysql://kb:secret@db/kb",
     ],
 )

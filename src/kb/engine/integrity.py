@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kb.engine.errors import Unavailable
 from kb.engine.model import CheckCursor, Checked, Damage, DamageKind, UsedOriginal
-from kb.engine.originals import DamagedOriginal, MissingOriginal, Originals
+from kb.engine.originals import DamagedOriginal, MissingOriginal, Originals, Watch
 from kb.engine.ports import Store
 
 # A base that is damaged all over needs no longer list, and an answer has to end somewhere.
@@ -32,37 +32,43 @@ class Report:
 
 
 def check_integrity(store: Store, originals: Originals, *, is_stopping: Callable[[], bool] = lambda: False) -> Report:
-    """Raises `Unavailable` after the step in which it is told to stop."""
+    """Raises `Unavailable` soon after it is told to stop."""
     began = time.monotonic()
     checked, damages, damage_count = Checked(), list[Damage](), 0
-    for step in check_in_steps(store, originals, CheckCursor()):
+
+    def look_up() -> None:
+        if is_stopping() and time.monotonic() - began > FINISHED_ANYWAY_SECONDS:
+            raise Unavailable("The engine is stopping. Ask again when it is back.")
+
+    for step in check_in_steps(store, originals, CheckCursor(), look_up):
         checked += step.checked
         damages += step.damages[: MAX_LISTED - len(damages)]
         damage_count += len(step.damages)
-        if is_stopping() and time.monotonic() - began > FINISHED_ANYWAY_SECONDS:
-            raise Unavailable("The engine is stopping. Ask again when it is back.")
+        look_up()
     return Report(checked, damages, damage_count)
 
 
-def check_in_steps(store: Store, originals: Originals, cursor: CheckCursor) -> Iterator[Step]:
+def check_in_steps(store: Store, originals: Originals, cursor: CheckCursor, look_up: Watch) -> Iterator[Step]:
     """Check everything from `cursor` on. Nothing is held or locked between two steps.
 
     The first is SQLite's check of the whole file, which takes 10 s for 500 MB; an original, however large, is one
-    step too. All others are little work.
+    step too, in which `look_up` is called now and then. All others are little work.
     """
     going_on: CheckCursor | None = cursor
     while going_on is not None:
         batch = store.check_batch(going_on)
         for used in batch.originals:
-            checked, damages = _check_original(store, originals, used)
+            checked, damages = _check_original(store, originals, used, look_up)
             yield Step(checked, damages, going_on)
         going_on = batch.following
         yield Step(batch.checked, batch.damages, going_on)
 
 
-def _check_original(store: Store, originals: Originals, used: UsedOriginal) -> tuple[Checked, list[Damage]]:
+def _check_original(
+    store: Store, originals: Originals, used: UsedOriginal, look_up: Watch
+) -> tuple[Checked, list[Damage]]:
     try:
-        return Checked(originals=1, bytes=originals.check(used.name)), []
+        return Checked(originals=1, bytes=originals.check(used.name, look_up)), []
     except DamagedOriginal as error:
         # It may have been deleted, with all that referred to it, since its name was read.
         if isinstance(error, MissingOriginal) and not store.is_original_in_use(used.name):

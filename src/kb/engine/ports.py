@@ -220,6 +220,10 @@ class Store(Protocol):
         """Whether it is for this worker, until then, to do what one worker is enough for."""
         ...
 
+    def is_looked_after(self, *, now: datetime) -> bool:
+        """Whether there is such a worker now, as far as can be told."""
+        ...
+
     def retry_job(self, ref: Ref, *, now: datetime) -> Job: ...
 
     def delete_finished_jobs(self, *, finished_before: datetime) -> list[str]:
@@ -362,13 +366,17 @@ class Store(Protocol):
         """Why nothing can be written, if it could not last time and still cannot: a sentence for a person."""
         ...
 
+    def read_mark_of_originals(self) -> str | None:
+        """Of the place where its originals are, if it has been told."""
+        ...
+
     def adopt_originals(self, mark: str) -> str:
         """Have the base know, if it does not yet, the mark of the place where its originals are; returns what it
         knows."""
         ...
 
     def read_base_id(self) -> str:
-        """What tells this base from all others, for as long as it lives."""
+        """What tells this base from all others, copies of it among them, for as long as it lives."""
         ...
 
     def read_statistics(self) -> Statistics: ...

@@ -29,6 +29,8 @@ from kb.logs import LogFormat
 
 log = logging.getLogger(__name__)
 
+BESIDE = "beside the base"
+
 
 @dataclass(frozen=True)
 class EngineOptions:
@@ -187,18 +189,22 @@ def _open_parts(options: EngineOptions, *, lanes: int = 1) -> Iterator[Engine]:
         closing(_open_store(options, model.fingerprint)) as store,
         open_originals(options.data_dir, options.bucket) as originals,
     ):
-        originals.belong_to(store.read_base_id())
-        if options.store_url:
-            _require_shared_originals(store, originals)
+        # In the data directory of a base that is alone they are wherever that is.
+        is_beside = not options.store_url and options.bucket is None
+        _require_originals_of(store, originals, BESIDE if is_beside else originals.read_mark())
         yield Engine(store, originals, embedder, options, Reserve(options.data_dir))
 
 
-def _require_shared_originals(store: Store, originals: Originals) -> None:
-    if store.adopt_originals(originals.read_mark()) != originals.read_mark():
-        raise Conflict(
-            f"The originals of the base at KB_STORE_URL are not in {originals.place}. Have all engines and workers use "
-            "one bucket (KB_ORIGINALS_URL) or, on one machine, one data directory (KB_DATA_DIR)."
-        )
+def _require_originals_of(store: Store, originals: Originals, mark: str) -> None:
+    # A place that the base does not have anyway is left as it is: somebody may have mistyped its name.
+    if store.read_mark_of_originals() in {None, mark}:
+        originals.belong_to(store.read_base_id())
+        if store.adopt_originals(mark) == mark:
+            return
+    raise Conflict(
+        f"The originals of this base are not in {originals.place}. Have all engines and workers use the place with "
+        "which it began: one bucket (KB_ORIGINALS_URL) or, on one machine, one data directory (KB_DATA_DIR)."
+    )
 
 
 def _open_store(options: EngineOptions, model_fingerprint: str) -> Store:

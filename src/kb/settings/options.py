@@ -68,8 +68,12 @@ def _check_bucket_url(url: str) -> str:
 
 def _check_store_url(url: SecretStr) -> SecretStr:
     parts = urlsplit(url.get_secret_value())
-    # With either elsewhere, a part of a password would be taken for the name of a host.
-    is_plain = parts.netloc.count("@") <= 1 and "@" not in parts.path and not re.search(r"\s", parts.netloc)
+    # With either elsewhere, a part of a password would be taken for the name of a host or a database.
+    is_plain = (
+        parts.netloc.count("@") <= 1
+        and "@" not in parts.path + parts.query + parts.fragment
+        and not re.search(r"\s", parts.netloc)
+    )
     is_named = parts.scheme in {"postgresql", "postgres"} and parts.path.strip("/")
     if url.get_secret_value() and not (is_plain and is_named):
         raise ValueError("not an address of a database")

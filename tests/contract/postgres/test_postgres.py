@@ -219,6 +219,16 @@ def test_a_base_of_a_newer_kb_is_refused(backend: PostgresBackend, sql: psycopg.
         PostgresStore(backend.url, model_fingerprint=MODEL)
 
 
+def test_a_copy_of_a_base_is_another_base(backend: PostgresBackend, store: Store) -> None:
+    known = store.read_base_id()
+    store.close()
+
+    copy = PostgresStore(backend.copy(), model_fingerprint=MODEL)
+
+    assert copy.read_base_id() != known
+    copy.close()
+
+
 def test_a_server_that_is_not_there_is_told_plainly() -> None:
     with pytest.raises(Unavailable, match="KB_STORE_URL"):
         PostgresStore("postgresql://nobody:secret@127.0.0.1:1/kb", model_fingerprint=MODEL)

@@ -59,6 +59,7 @@ def up(*, host: Host = None, port: Port = None, mcp_port: McpPortBesides = None,
 
     with until_interrupted(), ending_plainly(), ExitStack() as opened:
         settings = _load_engine_settings(host, port, data_dir)
+        settings.refuse_public_without_key()
         if find_spec("mcp") is None:
             complain(f"{not_installed('mcp')} Starting the engine alone.")
             _serve_engine(settings, on_listening=lambda url: show_running(settings, url, None))
@@ -94,6 +95,7 @@ def engine(*, host: Host = None, port: Port = None, data_dir: DataDir = None, no
     """
     with until_interrupted(), ending_plainly():
         settings = _load_engine_settings(host, port, data_dir)
+        settings.refuse_public_without_key()
         _serve_engine(settings, has_worker=not no_worker, on_listening=lambda url: None)
 
 
@@ -176,7 +178,6 @@ def _load_engine_settings(host: str | None, port: int | None, data_dir: Path | N
 
     _warn()
     settings = load_engine_settings({"host": host, "port": port, "data_dir": data_dir})
-    settings.refuse_public_without_key()
     # What is kept is nobody else's to read, even in a folder that somebody has made otherwise.
     os.umask(0o077)
     try:

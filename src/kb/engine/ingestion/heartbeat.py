@@ -42,7 +42,7 @@ class Heartbeat:
         self._written_at = time.monotonic()
         self._writing = threading.Lock()
         self._is_lost = threading.Event()
-        self._must_stop = threading.Event()
+        self._stops_at: float | None = None
         self._is_done = threading.Event()
         # The thread's lines in the log name the job as well.
         self._thread = threading.Thread(
@@ -67,19 +67,17 @@ class Heartbeat:
             self._renew()
         if self._is_lost.is_set():
             raise ClaimLost(f"Job {self._claim.job_id} was cancelled or taken over.")
-        if self._must_stop.is_set():
+        if self._stops_at is not None and time.monotonic() > self._stops_at:
             raise Stopping
 
     def _beat(self) -> None:
-        seconds_of_grace = FINISH_WITHIN_SECONDS
         while not self._is_done.wait(HEARTBEAT.total_seconds()):
+            # By the clock: while the database is away, each beat takes many times as long.
+            if self._stops_at is None and self._worker_is_stopping.is_set():
+                self._stops_at = time.monotonic() + FINISH_WITHIN_SECONDS
             self._renew()
             if self._is_lost.is_set():
                 return
-            if self._worker_is_stopping.is_set():
-                seconds_of_grace -= HEARTBEAT.total_seconds()
-                if seconds_of_grace <= 0:
-                    self._must_stop.set()
 
     def _renew(self) -> None:
         # One at a time, or what is older could be written last.

@@ -25,7 +25,7 @@ from kb.engine.model import (
     NoteSubmission,
     Submission,
 )
-from kb.engine.originals import DamagedOriginal, Originals
+from kb.engine.originals import DamagedOriginal, Originals, Watch
 from kb.engine.ports import Embedder, Store
 
 # As long as one that a caller may give.
@@ -70,7 +70,7 @@ class Pipeline:
         """The text, and the document with what the file itself tells about it."""
         format, force_ocr = submission.format, submission.force_ocr
         with (
-            open_original(self.originals, submission.original) as path,
+            open_original(self.originals, submission.original, course.look_up) as path,
             open_extraction(format, path, force_ocr=force_ocr, watch=course.look_up) as extraction,
         ):
             head = extraction.head
@@ -92,14 +92,14 @@ class Pipeline:
 
 
 @contextmanager
-def open_original(originals: Originals, name: str | None) -> Iterator[Path]:
+def open_original(originals: Originals, name: str | None, watch: Watch) -> Iterator[Path]:
     """A file with its content. Raises `Unreadable` if there is none, also for what came without an original."""
     gone = Unreadable("corrupt_file", "Its original is missing or damaged. Add the file again.")
     if name is None:
         raise gone
     with ExitStack() as opened:
         try:
-            path = opened.enter_context(originals.open_file(name))
+            path = opened.enter_context(originals.open_file(name, watch))
         except DamagedOriginal as error:
             raise gone from error
         yield path

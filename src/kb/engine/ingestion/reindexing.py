@@ -129,7 +129,7 @@ def _read_original(pipeline: Pipeline, detail: DocumentDetail, look_up: Callable
         yield sections_of_markdown(text)
         return
     force_ocr = document.metadata.get(OCR_FORCED) is True
-    with open_original(pipeline.originals, document.original) as path:
+    with open_original(pipeline.originals, document.original, look_up) as path:
         if not is_whole(path, str(document.original)):
             raise Unreadable("corrupt_file", "Its original is damaged.")
         with open_extraction(document.format, path, force_ocr=force_ocr, watch=look_up) as extraction:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from kb.engine.errors import StorageFull, Unavailable
 from kb.engine.integrity import check_in_steps
@@ -34,8 +35,10 @@ def scrub(store: Store, originals: Originals, clock: Callable[[], datetime], sto
     while not stopping.is_set():
         try:
             scrub_if_due(store, originals, clock, stopping.wait)
-        except (Unavailable, StorageFull):
-            log.exception("The check in the background was interrupted; it goes on later.")
+        except _Stopping:
+            return
+        except (Unavailable, StorageFull) as error:
+            log.warning("The check in the background was interrupted; it goes on later. %s", error.message)
         stopping.wait(LOOK_EVERY_SECONDS)
 
 
@@ -45,7 +48,7 @@ def scrub_if_due(store: Store, originals: Originals, clock: Callable[[], datetim
     if state.cursor is None and not _is_due(state, clock()):
         return
     found = state.found
-    steps = check_in_steps(store, originals, state.cursor or CheckCursor())
+    steps = check_in_steps(store, originals, state.cursor or CheckCursor(), partial(_look_up, rest))
     while True:
         if _has_work(store):
             if rest(LOOK_EVERY_SECONDS):
@@ -64,6 +67,15 @@ def scrub_if_due(store: Store, originals: Originals, clock: Callable[[], datetim
             store.write_scrub(state)
         if rest(REST_PER_WORK * (time.monotonic() - began)):
             return
+
+
+class _Stopping(Exception):
+    """In the middle of a step."""
+
+
+def _look_up(rest: Rest) -> None:
+    if rest(0):
+        raise _Stopping
 
 
 def _is_due(state: Scrub, now: datetime) -> bool:

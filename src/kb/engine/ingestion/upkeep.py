@@ -30,8 +30,8 @@ def keep_up(store: Store, originals: Originals, clock: Callable[[], datetime], s
         try:
             forget_the_old(store, originals, clock())
             originals.remove_strays(store.is_original_in_use)
-        except (Unavailable, StorageFull):
-            log.exception("What is old could not be forgotten; trying again later.")
+        except (Unavailable, StorageFull) as error:
+            log.warning("What is old could not be forgotten; trying again later. %s", error.message)
         if stopping.wait(EVERY_SECONDS):
             return
 
@@ -42,8 +42,8 @@ def tune(store: Store, originals: Originals, clock: Callable[[], datetime], stop
         rest = TUNE_EVERY_SECONDS
         try:
             store.tune_search()
-        except (Unavailable, StorageFull):
-            log.exception("What keeps search quick could not be done; trying again later.")
+        except (Unavailable, StorageFull) as error:
+            log.warning("What keeps search quick could not be done; trying again later. %s", error.message)
             rest = TUNE_AGAIN_AFTER_SECONDS
         if stopping.wait(rest):
             return

@@ -54,8 +54,8 @@ def keep_map(store: Store, originals: Originals, clock: Callable[[], datetime], 
             mapmaker.look()
         except Stopped:
             return
-        except (Unavailable, StorageFull):
-            log.exception("The map could not be made; trying again later.")
+        except (Unavailable, StorageFull) as error:
+            log.warning("The map could not be made; trying again later. %s", error.message)
             rest = LOOK_AGAIN_AFTER_SECONDS
         stopping.wait(rest)
 

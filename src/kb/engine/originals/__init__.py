@@ -25,7 +25,7 @@ from kb.engine.originals.disk import (
 )
 from kb.engine.originals.folder import FolderOriginals
 from kb.engine.originals.incoming import IncomingFile
-from kb.engine.originals.port import Bucket, OpenOriginal, Originals
+from kb.engine.originals.port import Bucket, OpenOriginal, Originals, Watch
 
 __all__ = [
     "Bucket",
@@ -35,6 +35,7 @@ __all__ = [
     "MissingOriginal",
     "OpenOriginal",
     "Originals",
+    "Watch",
     "compute_digest",
     "copy_original",
     "explain_disk_error",

@@ -32,7 +32,7 @@ from kb.engine.originals.disk import (
     translated_errors,
 )
 from kb.engine.originals.incoming import IncomingFile, receive_into
-from kb.engine.originals.port import OpenOriginal
+from kb.engine.originals.port import OpenOriginal, Watch, nothing
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class FolderOriginals:
     def renew(self, name: str) -> int:
         return self.check(name)
 
-    def check(self, name: str) -> int:
+    def check(self, name: str, watch: Watch = nothing) -> int:
         path = self.path_of(name)
         try:
             digest, size_bytes = compute_digest(path), path.stat().st_size
@@ -104,7 +104,7 @@ class FolderOriginals:
         return size_bytes
 
     @contextmanager
-    def open_file(self, name: str) -> Iterator[Path]:
+    def open_file(self, name: str, watch: Watch = nothing) -> Iterator[Path]:
         path = self.path_of(name)
         if not path.exists():
             raise MissingOriginal

@@ -38,7 +38,7 @@ from kb.engine.errors import Conflict, Unreachable
 from kb.engine.originals import disk
 from kb.engine.originals.disk import DamagedOriginal, MissingOriginal
 from kb.engine.originals.incoming import IncomingFile, own_folder, receive_into
-from kb.engine.originals.port import Bucket, OpenOriginal
+from kb.engine.originals.port import Bucket, OpenOriginal, Watch, nothing
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
@@ -52,11 +52,14 @@ GRACE = timedelta(hours=1)
 # What was too young to be removed is looked at again before it is as old as this; so rarely, too, is all the rest.
 RECENT = timedelta(days=1)
 # Small enough to be sent within the time of a request, and to be held in memory by each reader. S3 wants 5 MB or more.
-PART_BYTES = 8 * 1024 * 1024
+PART_BYTES = 5 * 1024 * 1024
 PARTS_AT_A_TIME = 2
+# Between two of them it is seen whether anybody still wants the file.
+PIECE_BYTES = 1024 * 1024
 LISTED_AT_ONCE = 1_000
 CONNECT_WITHIN = timedelta(seconds=5)
-ANSWER_WITHIN = timedelta(seconds=60)
+# A program that is told to stop has to have ended before it is killed.
+ANSWER_WITHIN = timedelta(seconds=20)
 # Somebody waits for the answer, and is told to try again; so it is not tried for long.
 RETRY_WITHIN = timedelta(seconds=20)
 RETRIES = 3
@@ -136,18 +139,23 @@ class ObjectOriginals:
             obstore.copy(self._store, copy["path"], self._name_copy(name))
         return copy["size"]
 
-    def check(self, name: str) -> int:
+    def check(self, name: str, watch: Watch = nothing) -> int:
         copy = self._find_copy(name)
-        self._read_whole(copy, name, lambda piece: None)
+        self._read_whole(copy, name, lambda piece: watch())
         return copy["size"]
 
     @contextmanager
-    def open_file(self, name: str) -> Iterator[Path]:
+    def open_file(self, name: str, watch: Watch = nothing) -> Iterator[Path]:
         copy = self._find_copy(name)
         path = self._transit / uuid.uuid4().hex
         try:
             with disk.translated_errors(), path.open("xb") as file:
-                self._read_whole(copy, name, file.write)
+
+                def write(piece: bytes) -> None:
+                    watch()
+                    file.write(piece)
+
+                self._read_whole(copy, name, write)
             yield path
         finally:
             path.unlink(missing_ok=True)
@@ -231,8 +239,8 @@ class ObjectOriginals:
 
     def _read_in_pieces(self, copy: "ObjectMeta") -> Generator[bytes]:
         """Each by a request of its own: whoever reads slowly does not hold up an answer until it is cut off."""
-        for start in range(0, copy["size"], PART_BYTES):
-            length = min(PART_BYTES, copy["size"] - start)
+        for start in range(0, copy["size"], PIECE_BYTES):
+            length = min(PIECE_BYTES, copy["size"] - start)
             with translated_errors():
                 try:
                     piece = obstore.get_range(self._store, copy["path"], start=start, length=length).to_bytes()

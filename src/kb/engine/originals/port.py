@@ -33,6 +33,14 @@ class OpenOriginal:
     """Its content, read as it is asked for; close it when done. Nobody has compared it with the name."""
 
 
+Watch = Callable[[], object]
+"""Called again and again while an original has to be waited for; whatever it raises ends that."""
+
+
+def nothing() -> None:
+    """For who waits in any case."""
+
+
 class Originals(Protocol):
     @property
     def place(self) -> str:
@@ -66,11 +74,11 @@ class Originals(Protocol):
         `DamagedOriginal`."""
         ...
 
-    def check(self, name: str) -> int:
+    def check(self, name: str, watch: Watch = nothing) -> int:
         """Read all of it and compare it with its name; returns its size. Raises `DamagedOriginal`."""
         ...
 
-    def open_file(self, name: str) -> AbstractContextManager[Path]:
+    def open_file(self, name: str, watch: Watch = nothing) -> AbstractContextManager[Path]:
         """A file with its content, to read until the block ends. Raises `DamagedOriginal`, but need not notice."""
         ...
 

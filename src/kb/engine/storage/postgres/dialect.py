@@ -35,6 +35,12 @@ class PostgresDialect:
         "normalize(?, NFKD)) > 0"
     )
 
+    # Of a copy, in another database or on another server, it is another.
+    place = (
+        "SELECT system_identifier || '/' || (SELECT oid FROM pg_database WHERE datname = current_database()) "
+        "FROM pg_control_system()"
+    )
+
     def by_index(self, index: str) -> str:
         """The planner needs no hint."""
         return ""

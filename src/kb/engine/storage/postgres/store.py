@@ -18,6 +18,7 @@ from datetime import datetime
 from kb.engine.errors import KbError
 from kb.engine.model import Statistics
 from kb.engine.ports import Store
+from kb.engine.storage.postgres.connection import PostgresConnection
 from kb.engine.storage.postgres.database import Database, repeat_each
 from kb.engine.storage.postgres.integrity import IntegrityRows
 from kb.engine.storage.postgres.keywords import KeywordRows
@@ -77,10 +78,20 @@ class PostgresStore(SharedParts, KeywordRows, MatchingRows, IntegrityRows):
     def watch_jobs(self, on_job: Callable[[], None], stopping: threading.Event) -> None:
         watch_jobs(self._url, on_job, stopping)
 
+    def read_base_id(self) -> str:
+        with self._database.read() as db:
+            # A copy knows what the base knew then, and would remove what has come since.
+            return f"{super().read_base_id()}@{db.execute(db.dialect.place).get}"
+
+    def is_looked_after(self, *, now: datetime) -> bool:
+        with self._database.read() as db:
+            until, _ = _read_upkeep(db)
+            return to_text(now) < until
+
     def claim_upkeep(self, owner: str, *, now: datetime, lease_until: datetime) -> bool:
         with self._database.write() as db:
             db.lock("upkeep")
-            until, holder = (read_meta(db, "upkeep") or " ").split(" ", 1)
+            until, holder = _read_upkeep(db)
             # A moment further ahead was written down by a clock that was wrong.
             if holder != owner and to_text(now) < until <= to_text(now + LONGEST_WAIT):
                 return False
@@ -96,3 +107,9 @@ class PostgresStore(SharedParts, KeywordRows, MatchingRows, IntegrityRows):
                 database_bytes=db.execute("SELECT pg_database_size(current_database())").get,
                 vector_index=describe_vectors(db, self._model_fingerprint),
             )
+
+
+def _read_upkeep(db: PostgresConnection) -> tuple[str, str]:
+    """Until when whom has the lease."""
+    until, _, holder = (read_meta(db, "upkeep") or "").partition(" ")
+    return until, holder

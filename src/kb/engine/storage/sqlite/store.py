@@ -107,6 +107,10 @@ class SqliteStore(SharedParts, KeywordRows, MatchingRows, IntegrityRows):
         """The worker of the engine, which is nearly always the only one, does not wait for one that was killed."""
         return True
 
+    def is_looked_after(self, *, now: datetime) -> bool:
+        """Nobody has to say so here."""
+        return True
+
     def read_statistics(self) -> Statistics:
         with self._database.read() as db:
             self._vectors.catch_up(db)

@@ -13,6 +13,10 @@ class BaseRows:
         with self._database.read() as db:
             return str(read_meta(db, "database_id"))
 
+    def read_mark_of_originals(self) -> str | None:
+        with self._database.read() as db:
+            return read_meta(db, "originals")
+
     def adopt_originals(self, mark: str) -> str:
         with self._database.write() as db:
             db.lock("originals")
