@@ -4,7 +4,7 @@ import math
 import random
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import apsw
 import pytest
@@ -322,6 +322,24 @@ def test_ids_of_chunks_long_gone_cost_nothing(store: Store, folder: Path) -> Non
 
     assert found_by_text(store, "north") == [first.id, second.id]
     assert found_by_text(store, "north", scope=Scope(tags=("late",))) == [second.id]
+
+
+def test_what_the_words_found_is_kept_when_looking_for_what_is_near_takes_too_long(
+    store: Store, monkeypatch: pytest.MonkeyPatch, embedder: Embedder
+) -> None:
+    document = add_note(store, "a walrus and an otter")
+
+    def give_up(*_: object, **__: object) -> NoReturn:
+        raise TooBroad("Too many.")
+
+    monkeypatch.setattr(store, "find_by_vector", give_up)
+    monkeypatch.setattr(store, "has_whole_vectors", lambda: True)
+    outcome = search(store, embedder, SearchRequest('otter "walrus"'))
+
+    assert [hit.document.id for hit in outcome.hits] == [document.id]
+    assert outcome.is_degraded
+    with pytest.raises(TooBroad):
+        search(store, embedder, SearchRequest('otter "walrus"', mode=Mode.VECTOR))
 
 
 @ONLY_SQLITE

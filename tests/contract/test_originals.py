@@ -279,6 +279,15 @@ def test_a_base_whose_originals_are_in_its_folder_is_not_looked_for_in_a_bucket(
         pass
 
 
+def test_originals_of_another_base_are_refused(place: Place) -> None:
+    """A base that knows nothing of them would take all of them for strays."""
+    place.originals.belong_to("the base")
+    place.originals.belong_to("the base")
+
+    with pytest.raises(Conflict, match="belong to another base"):
+        place.originals.belong_to("another base")
+
+
 def test_a_base_has_an_id_that_stays_and_that_no_other_has(store: Store, other_store: Store, tmp_path: Path) -> None:
     with closing(SqliteBackend(tmp_path).open()) as another:
         assert store.read_base_id() == other_store.read_base_id() != another.read_base_id()

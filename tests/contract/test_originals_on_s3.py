@@ -12,7 +12,7 @@ from obstore.store import S3Store
 from tests.kept import Clock, everything, is_kept, keep, list_copies, nothing
 from tests.servers.seaweedfs import SeaweedFs
 
-from kb.engine.errors import Conflict, Unavailable, Unreachable
+from kb.engine.errors import Unavailable, Unreachable
 from kb.engine.originals import Bucket, open_originals
 from kb.engine.originals.objects import GRACE, ObjectOriginals, open_bucket
 
@@ -105,16 +105,6 @@ def test_what_another_host_keeps_during_a_deletion_is_not_lost(
 
     assert old not in list_copies(objects, NAME)
     assert is_kept(other_host, NAME)
-
-
-def test_originals_of_another_base_are_refused(on_s3: ObjectOriginals, other_host: ObjectOriginals) -> None:
-    """A base that knows nothing of them would take all of them for strays."""
-    on_s3.belong_to("the base")
-    on_s3.belong_to("the base")
-    other_host.belong_to("the base")
-
-    with pytest.raises(Conflict, match="belong to another base"):
-        other_host.belong_to("another base")
 
 
 def test_a_server_that_is_down_is_told_and_used_again_when_it_is_back(

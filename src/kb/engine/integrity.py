@@ -52,7 +52,7 @@ def check_in_steps(store: Store, originals: Originals, cursor: CheckCursor, look
     """Check everything from `cursor` on. Nothing is held or locked between two steps.
 
     The first is SQLite's check of the whole file, which takes 10 s for 500 MB; an original, however large, is one
-    step too, in which `look_up` is called now and then. All others are little work.
+    step too. While one has to be waited for, `look_up` is called. All others are little work.
     """
     going_on: CheckCursor | None = cursor
     while going_on is not None:

@@ -220,8 +220,8 @@ class Store(Protocol):
         """Whether it is for this worker, until then, to do what one worker is enough for."""
         ...
 
-    def is_looked_after(self, *, now: datetime) -> bool:
-        """Whether there is such a worker now, as far as can be told."""
+    def was_looked_after(self, *, since: datetime) -> bool:
+        """Whether there has been such a worker since then, as far as can be told."""
         ...
 
     def retry_job(self, ref: Ref, *, now: datetime) -> Job: ...

@@ -187,18 +187,21 @@ def _open_parts(options: EngineOptions, *, lanes: int = 1) -> Iterator[Engine]:
     with (
         closing(embedder),
         closing(_open_store(options, model.fingerprint)) as store,
-        open_originals(options.data_dir, options.bucket) as originals,
+        open_originals(
+            options.data_dir, options.bucket, folder="shared-originals" if options.store_url else "originals"
+        ) as originals,
     ):
-        # In the data directory of a base that is alone they are wherever that is.
-        is_beside = not options.store_url and options.bucket is None
-        _require_originals_of(store, originals, BESIDE if is_beside else originals.read_mark())
+        _require_originals_of(store, originals, is_beside=not options.store_url and options.bucket is None)
         yield Engine(store, originals, embedder, options, Reserve(options.data_dir))
 
 
-def _require_originals_of(store: Store, originals: Originals, mark: str) -> None:
+def _require_originals_of(store: Store, originals: Originals, *, is_beside: bool) -> None:
+    """Those of a file are beside it, wherever it is taken."""
+    mark = BESIDE if is_beside else originals.read_mark()
     # A place that the base does not have anyway is left as it is: somebody may have mistyped its name.
     if store.read_mark_of_originals() in {None, mark}:
-        originals.belong_to(store.read_base_id())
+        if not is_beside:
+            originals.belong_to(store.read_base_id())
         if store.adopt_originals(mark) == mark:
             return
     raise Conflict(

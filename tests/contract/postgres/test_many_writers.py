@@ -136,12 +136,12 @@ def test_e8_whoever_reads_events_behind_the_last_misses_none(store: Store, other
 def test_one_worker_at_a_time_looks_after_the_base_and_another_takes_over(store: Store, other_store: Store) -> None:
     later = NOW + timedelta(seconds=30)
 
-    assert not store.is_looked_after(now=NOW)
+    assert not store.was_looked_after(since=NOW)
     assert store.claim_upkeep("one", now=NOW, lease_until=NOW + LEASE)
     assert not other_store.claim_upkeep("two", now=NOW, lease_until=NOW + LEASE)
     assert store.claim_upkeep("one", now=NOW, lease_until=NOW + LEASE)
-    assert other_store.is_looked_after(now=NOW)
-    assert not other_store.is_looked_after(now=later)
+    assert other_store.was_looked_after(since=NOW)
+    assert not other_store.was_looked_after(since=later)
     assert other_store.claim_upkeep("two", now=later, lease_until=later + LEASE)
     assert not store.claim_upkeep("one", now=later, lease_until=later + LEASE)
 

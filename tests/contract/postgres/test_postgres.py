@@ -3,6 +3,7 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import NoReturn
 
 import psycopg
 import pytest
@@ -13,6 +14,7 @@ from kb.engine.errors import TooBroad, Unavailable
 from kb.engine.model import CheckCursor, DamageKind, DocumentChange, NoteSubmission, Scope
 from kb.engine.ports import Store
 from kb.engine.storage.postgres import matching, near_index, word_counts
+from kb.engine.storage.postgres.connection import PostgresConnection
 from kb.engine.storage.postgres.database import Database
 from kb.engine.storage.postgres.store import PostgresStore
 
@@ -147,7 +149,16 @@ def test_a_statement_that_takes_too_long_is_given_up_and_the_next_one_is_not_dis
             db.execute("SELECT pg_sleep(5)").fetchall()
         assert db.execute("SELECT 1").get == 1
         assert db.execute("SHOW statement_timeout").get == "0"
+        with pytest.raises(TooBroad), db.time_limited(0.1), db.set_to({"enable_seqscan": "on"}):
+            ask_for_ever(db)
+        assert db.execute("SHOW lock_timeout").get == "0"
     database.close()
+
+
+def ask_for_ever(db: PostgresConnection) -> NoReturn:
+    """Each statement takes next to no time."""
+    while True:
+        db.execute("SELECT pg_sleep(0.01)").fetchall()
 
 
 def test_closing_ends_what_is_under_way(backend: PostgresBackend) -> None:

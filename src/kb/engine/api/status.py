@@ -1,6 +1,7 @@
 """Routes that tell how the engine is."""
 
 import os
+from datetime import timedelta
 from typing import Any
 
 from fastapi import APIRouter
@@ -14,6 +15,9 @@ from kb.engine.model import Statistics
 from kb.engine.reserve import describe_little_space
 from kb.engine.wiring import Engine
 from kb.version import VERSION
+
+# One that gives way to another, or is in the middle of something long, is not missed.
+WITHOUT_WORKER = timedelta(minutes=1)
 
 router = APIRouter(tags=["status"])
 health_router = APIRouter(tags=["health"])
@@ -77,6 +81,8 @@ def _check_health(engine: Engine, statistics: Statistics) -> dict[str, Any]:
         )
     if statistics.vector_index.kind == "none" and statistics.vectors:
         issues.append("The index of vectors is being made; search is by keyword.")
+    if not engine.store.was_looked_after(since=engine.clock() - WITHOUT_WORKER):
+        issues.append("No worker is at work, so what is added waits. Start one: kb worker.")
     damage_count = engine.store.read_scrub().damage_count
     if damage_count:
         issues.append(f"The last check of what is stored found damage ({damage_count}); GET /integrity tells more.")

@@ -48,10 +48,10 @@ __all__ = [
 
 
 @contextmanager
-def open_originals(data_dir: Path, bucket: Bucket | None) -> Iterator[Originals]:
-    """Those of the base in `data_dir`, or in the bucket if they are kept in one."""
+def open_originals(data_dir: Path, bucket: Bucket | None, *, folder: str = "originals") -> Iterator[Originals]:
+    """Those in this folder of `data_dir`, or in the bucket if they are kept in one."""
     if bucket is None:
-        yield FolderOriginals(data_dir / "originals")
+        yield FolderOriginals(data_dir / folder)
         return
     try:
         # Only for who keeps originals there: it takes time to load, and need not be installed.

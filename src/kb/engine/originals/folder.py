@@ -4,6 +4,7 @@
     originals/incoming/           uploads that are not yet anything
     originals/lock                see `locked`
     originals/pin                 see `pinned`
+    originals/base, mark          of a base in a database, which has to be told whose they are: see `belong_to`
 
 Whatever a crash leaves is a stray file, and `sweep` removes it at the next start. Keeping and removing happen under one
 lock, or an upload could count on a file that a deletion is about to remove.
@@ -20,6 +21,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
+from kb.engine.errors import Conflict
 from kb.engine.locks import hold
 from kb.engine.originals.disk import (
     DamagedOriginal,
@@ -52,20 +54,26 @@ class FolderOriginals:
         return str(self._folder)
 
     def belong_to(self, base_id: str) -> None:
-        """They are those of the base beside them, whichever that is: see `set_aside`."""
+        if self._write_once("base", base_id) != base_id:
+            raise Conflict(
+                f"The originals in {self._folder} belong to another base. Choose another KB_DATA_DIR. If this "
+                "base has taken the place of that one, delete the file base there."
+            )
 
     def read_mark(self) -> str:
-        mark = self._folder / "mark"
+        return self._write_once("mark", uuid.uuid4().hex)
+
+    def _write_once(self, name: str, text: str) -> str:
+        """What is in the file, which is made if it is not there: of several that come first, by one."""
+        file = self._folder / name
         with translated_errors():
-            if not mark.exists():
-                new = uuid.uuid4().hex
-                draft = self._incoming / new
-                draft.write_text(new, encoding="ascii")
-                # Of several that come first, one is.
+            if not file.exists():
+                draft = self._incoming / uuid.uuid4().hex
+                draft.write_text(text, encoding="ascii")
                 with suppress(FileExistsError):
-                    mark.hardlink_to(draft)
+                    file.hardlink_to(draft)
                 draft.unlink()
-            return mark.read_text(encoding="ascii")
+            return file.read_text(encoding="ascii")
 
     def receive(self) -> AbstractContextManager[IncomingFile]:
         return receive_into(self._incoming)

@@ -60,6 +60,8 @@ LISTED_AT_ONCE = 1_000
 CONNECT_WITHIN = timedelta(seconds=5)
 # A program that is told to stop has to have ended before it is killed.
 ANSWER_WITHIN = timedelta(seconds=20)
+# The server itself moves the bytes, of however large an original, and answers when it has.
+COPY_WITHIN = timedelta(minutes=2)
 # Somebody waits for the answer, and is told to try again; so it is not tried for long.
 RETRY_WITHIN = timedelta(seconds=20)
 RETRIES = 3
@@ -76,13 +78,14 @@ def open_bucket(
 ) -> Iterator["ObjectOriginals"]:
     """The originals in the bucket; in the folder `transit` are files on their way to and from there."""
     with own_folder(transit) as folder:
-        yield ObjectOriginals(bucket.url, _connect(bucket), folder, clock)
+        yield ObjectOriginals(bucket, folder, clock)
 
 
 class ObjectOriginals:
-    def __init__(self, url: str, store: S3Store, transit: Path, clock: Callable[[], datetime]) -> None:
-        self._url = url
-        self._store = store
+    def __init__(self, bucket: Bucket, transit: Path, clock: Callable[[], datetime]) -> None:
+        self._url = bucket.url
+        self._store = _connect(bucket, answer_within=ANSWER_WITHIN)
+        self._patient_store = _connect(bucket, answer_within=COPY_WITHIN)
         self._transit = transit
         self._clock = clock
         self._swept_at: datetime | None = None
@@ -136,7 +139,7 @@ class ObjectOriginals:
         copy = self._find_copy(name)
         self._read_whole(copy, name, lambda piece: None)
         with translated_errors():
-            obstore.copy(self._store, copy["path"], self._name_copy(name))
+            obstore.copy(self._patient_store, copy["path"], self._name_copy(name))
         return copy["size"]
 
     def check(self, name: str, watch: Watch = nothing) -> int:
@@ -258,7 +261,7 @@ def _by_age(copy: "ObjectMeta") -> tuple[datetime, str]:
     return copy["last_modified"], copy["path"]
 
 
-def _connect(bucket: Bucket) -> S3Store:
+def _connect(bucket: Bucket, *, answer_within: timedelta) -> S3Store:
     """All that the client would take from the environment is given; but for the key of a role, which is only there."""
     place = urlsplit(bucket.url)
     endpoint = bucket.endpoint or f"https://s3.{bucket.region}.amazonaws.com"
@@ -269,7 +272,7 @@ def _connect(bucket: Bucket) -> S3Store:
         client_options={
             "allow_http": endpoint.startswith("http://"),
             "connect_timeout": CONNECT_WITHIN,
-            "timeout": ANSWER_WITHIN,
+            "timeout": answer_within,
         },
         retry_config={"max_retries": RETRIES, "retry_timeout": RETRY_WITHIN},
         # Given in this way it comes without the session of some other key that the environment may hold.

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 
 import uvicorn
 
@@ -13,7 +12,7 @@ from kb.engine.api.guard import Access
 from kb.engine.api.unread import render_unread
 from kb.engine.processes.memory import share_memory_among_threads
 from kb.engine.processes.worker_process import start_worker
-from kb.engine.wiring import Engine, EngineOptions, open_engine
+from kb.engine.wiring import EngineOptions, open_engine
 from kb.listening import listen, url_of
 from kb.serving import allow_connections, configure_server
 from kb.version import VERSION
@@ -51,8 +50,6 @@ def serve_engine(
                 wake_worker=worker.nudge,
                 list_issues=lambda: [] if worker.is_alive else ["The worker is not running."],
             )
-        else:
-            engine = replace(engine, list_issues=partial(_miss_worker, engine))
         server = uvicorn.Server(
             configure_server(
                 create_app(engine, access),
@@ -63,8 +60,3 @@ def serve_engine(
         )
         on_listening(url)
         server.run(sockets=[listener])
-
-
-def _miss_worker(engine: Engine) -> list[str]:
-    is_at_work = engine.store.is_looked_after(now=engine.clock())
-    return [] if is_at_work else ["No worker is at work, so what is added waits. Start one: kb worker."]

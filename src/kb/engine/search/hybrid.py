@@ -133,25 +133,16 @@ def _search(
     any_endings = fluency < KNOWN_LANGUAGE and not query.is_english
     keyword = NO_WORDS
     for limit in (CANDIDATES, *WIDER):
-        if request.mode is not Mode.VECTOR:
-            try:
-                keyword = store.find_by_text(
-                    query.words,
-                    scope,
-                    limit=limit,
-                    any_endings=any_endings,
-                    spellings=query.spellings,
-                    beginning=query.beginning,
-                )
-            except TooBroad:
-                # What shorter lists gave is better than nothing.
-                if limit > CANDIDATES:
-                    break
-                if vector is None:
-                    raise
-                log.warning("Looking for the words took too long; searching by meaning alone.")
-                is_degraded = True
-        near = NOTHING_NEAR if vector is None else store.find_by_vector(vector, scope, limit=limit)
+        try:
+            found = _find(store, request.mode, query, scope, vector, limit=limit, any_endings=any_endings)
+        except TooBroad:
+            # What shorter lists gave is better than nothing.
+            if limit > CANDIDATES:
+                break
+            raise
+        if found.is_cut and limit > CANDIDATES:
+            break
+        keyword, near, is_degraded = found.keyword, found.near, is_degraded or found.is_cut
         candidates = _merge(store, keyword, near, vector, fluency=fluency, limit=limit)
         if request.group_by is Grouping.DOCUMENT:
             candidates = best_of_each_document(candidates)
@@ -165,6 +156,52 @@ def _search(
     hits = _load_hits(store, page, query, keyword.best_possible)
     suggestion = _suggest(store, request.query, query, hits)
     return SearchOutcome(hits, len(candidates), is_degraded, suggestion, keyword.best_possible)
+
+
+@dataclass(frozen=True)
+class _Found:
+    keyword: KeywordMatches
+    near: VectorMatches
+    is_cut: bool
+    """Whether one of the two is missing because it took too long."""
+
+
+def _find(
+    store: Store,
+    mode: Mode,
+    query: ParsedQuery,
+    scope: Scope,
+    vector: Vector | None,
+    *,
+    limit: int,
+    any_endings: bool,
+) -> _Found:
+    """Raises `TooBroad` if that leaves nothing."""
+    keyword, near, is_cut = NO_WORDS, NOTHING_NEAR, False
+    if mode is not Mode.VECTOR:
+        try:
+            keyword = store.find_by_text(
+                query.words,
+                scope,
+                limit=limit,
+                any_endings=any_endings,
+                spellings=query.spellings,
+                beginning=query.beginning,
+            )
+        except TooBroad:
+            if vector is None:
+                raise
+            log.warning("Looking for the words took too long; searching by meaning alone.")
+            is_cut = True
+    if vector is not None:
+        try:
+            near = store.find_by_vector(vector, scope, limit=limit)
+        except TooBroad:
+            if not len(keyword.matches):
+                raise
+            log.warning("Looking for what is near took too long; searching by keyword alone.")
+            is_cut = True
+    return _Found(keyword, near, is_cut)
 
 
 def _load_hits(store: Store, page: Candidates, query: ParsedQuery, best_possible: float) -> list[Hit]:

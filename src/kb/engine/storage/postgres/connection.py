@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -22,9 +22,8 @@ from kb.engine.storage.tables import journal
 LOCK_STRIPES = 256
 LONGEST_WAIT_MS = 5_000
 JOB_NOTICES = "kb_jobs"
-# In this order they are locked: the first is what may have to be waited for.
 TABLES_OF_DOCUMENTS = (
-    "embeddings, documents, chunks, chunk_words, word_counts, tags, document_tags, note_revisions, document_places"
+    "documents, chunks, chunk_words, word_counts, embeddings, tags, document_tags, note_revisions, document_places"
 )
 
 
@@ -101,10 +100,12 @@ class PostgresConnection:
     def delete_all_documents(self) -> None:
         # Whoever waits for those who read keeps all others waiting, too.
         self.execute(f"SET LOCAL lock_timeout = {LONGEST_WAIT_MS}")
-        # An index of what is about to go need not be finished.
+        # An index of what is about to go need not be finished; it ends before anything is held that others read.
         building = "SELECT pid FROM pg_stat_progress_create_index WHERE relid = 'embeddings'::regclass"
         self.execute(f"SELECT pg_cancel_backend(pid) FROM ({building}) AS building").fetchall()
+        self.execute("LOCK TABLE embeddings IN SHARE UPDATE EXCLUSIVE MODE")
         self.execute(f"TRUNCATE {TABLES_OF_DOCUMENTS}")
+        self._has_new_words = True
 
     def index_title(self, document_id: DocumentId, *, former: str) -> None:
         chunk_rows.index_title(self, document_id, former=former)
@@ -136,11 +137,14 @@ class PostgresConnection:
         self._events.append((kind.value, document_id, None if document_uuid is None else document_uuid.bytes, job_id))
 
     def write_events(self) -> None:
-        # It also tells those who remember counts of words, which may be others though nobody need be told of it.
-        count = max(len(self._events), int(self._has_new_words))
-        if not count:
+        if not self._events and not self._has_new_words:
             return
-        newest = self.execute("UPDATE newest_event SET seq = seq + ? RETURNING seq", (count,)).get
+        newest = self.execute(
+            "UPDATE newest_event SET seq = seq + ?, words = words + ? RETURNING seq",
+            (len(self._events), int(self._has_new_words)),
+        ).get
+        if not self._events:
+            return
         first = newest - len(self._events) + 1
         self.executemany(
             "INSERT INTO events (seq, kind, document_id, document_uuid, job_id) VALUES (?, ?, ?, ?, ?)",
@@ -166,26 +170,32 @@ class PostgresConnection:
     def time_limited(self, seconds: float) -> Iterator[None]:
         """Raises `TooBroad` when the block takes longer, but for its last statement; the transaction can go on."""
         milliseconds = max(int(seconds * 1000), 2)
-        # Who only waits for somebody else is told so, and not that the words are to blame.
-        limits = f"SET LOCAL statement_timeout = {milliseconds}; SET LOCAL lock_timeout = {milliseconds // 2}"
-        # To compare the words of all chunks with some takes a hundred times as long as the planner thinks.
-        self._connection.execute(f"SAVEPOINT time_limit; {limits}; SET LOCAL enable_seqscan = off".encode())
-        self._deadline = time.monotonic() + seconds
+        settings = {
+            "statement_timeout": milliseconds,
+            # Who only waits for somebody else is told so, and not that the words are to blame.
+            "lock_timeout": milliseconds // 2,
+            # To compare the words of all chunks with some takes a hundred times as long as the planner thinks.
+            "enable_seqscan": "off",
+        }
+        try:
+            with self.set_to(settings):
+                self._deadline = time.monotonic() + seconds
+                yield
+        except errors.QueryCanceled as error:
+            raise TooBroad("These words are in too many documents to be looked for. Use rarer ones.") from error
+        finally:
+            self._deadline = None
+
+    @contextmanager
+    def set_to(self, settings: Mapping[str, object]) -> Iterator[None]:
+        """For a block that only reads: what it did otherwise is undone with the settings at its end."""
+        told = "; ".join(f"SET LOCAL {name} = {value}" for name, value in settings.items())
+        self._connection.execute(f"SAVEPOINT settings; {told}".encode())
         try:
             yield
-        except errors.QueryCanceled as error:
-            self._end_time_limit()
-            raise TooBroad("These words are in too many documents to be looked for. Use rarer ones.") from error
-        except BaseException:
+        finally:
             if not self._connection.broken:
-                self._end_time_limit()
-            raise
-        self._end_time_limit()
-
-    def _end_time_limit(self) -> None:
-        """What was set since is as it was. Nothing else has changed: it is only readers whose time is limited."""
-        self._deadline = None
-        self._connection.execute(b"ROLLBACK TO SAVEPOINT time_limit; RELEASE SAVEPOINT time_limit")
+                self._connection.execute(b"ROLLBACK TO SAVEPOINT settings; RELEASE SAVEPOINT settings")
 
 
 def _stripe_of(subject: str) -> int:

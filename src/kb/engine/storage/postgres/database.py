@@ -45,8 +45,8 @@ KEEPALIVES = {
     "tcp_user_timeout": 20_000,
 }
 
-# Each begins in this way, whatever the server or the user's role is set to. Somebody whose machine stalls or is cut off
-# in the middle of a write would otherwise keep what it holds, and everybody who waits for that, for hours.
+# Somebody whose machine stalls or is cut off in the middle of a write would otherwise keep what it holds, and everybody
+# who waits for that, for hours.
 READING = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 WRITING = (
     b"BEGIN ISOLATION LEVEL READ COMMITTED; "

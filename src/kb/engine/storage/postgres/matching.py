@@ -93,15 +93,14 @@ class MatchingRows:
     ) -> VectorMatches:
         sent = VectorValue.of(vector)
         nearest = db.dialect.nearest(self._model_fingerprint, len(vector), condition)
-        db.execute(db.dialect.tuning(limit)).fetchall()
-        rows = fetch_all(
-            db,
-            # The index compares halves of numbers; these are whole.
-            f"SELECT chunk_id, document_id, ordinal, -(vector <#> ?::vector) AS score FROM ({nearest}) AS near "
-            "ORDER BY score DESC, chunk_id",
-            (sent, *values, sent, limit),
-        )
-        db.execute(db.dialect.usual_settings).fetchall()
+        with db.set_to(db.dialect.tuning(limit)):
+            rows = fetch_all(
+                db,
+                # The index compares halves of numbers; these are whole.
+                f"SELECT chunk_id, document_id, ordinal, -(vector <#> ?::vector) AS score FROM ({nearest}) AS near "
+                "ORDER BY score DESC, chunk_id",
+                (sent, *values, sent, limit),
+            )
         return VectorMatches(Matches.of_rows(rows), self._sample(db, sent))
 
     def _sample(self, db: PostgresConnection, vector: VectorValue) -> Background:

@@ -83,10 +83,10 @@ class PostgresStore(SharedParts, KeywordRows, MatchingRows, IntegrityRows):
             # A copy knows what the base knew then, and would remove what has come since.
             return f"{super().read_base_id()}@{db.execute(db.dialect.place).get}"
 
-    def is_looked_after(self, *, now: datetime) -> bool:
+    def was_looked_after(self, *, since: datetime) -> bool:
         with self._database.read() as db:
             until, _ = _read_upkeep(db)
-            return to_text(now) < until
+            return to_text(since) < until
 
     def claim_upkeep(self, owner: str, *, now: datetime, lease_until: datetime) -> bool:
         with self._database.write() as db:

@@ -32,15 +32,15 @@ class PhraseCounts:
     def __init__(self) -> None:
         self._counts: dict[tuple[str, bool], tuple[int, int, int]] = {}
 
-    def find(self, phrase: Phrase, *, newest_event: int, row_count: int) -> int | None:
-        count, event_then, rows_then = self._counts.get((phrase.text, phrase.is_beginning), (0, -1, 0))
+    def find(self, phrase: Phrase, *, words_version: int, row_count: int) -> int | None:
+        count, version_then, rows_then = self._counts.get((phrase.text, phrase.is_beginning), (0, -1, 0))
         is_sure = count >= FEWEST_TO_BE_SURE and abs(row_count - rows_then) <= STALE_SHARE * row_count
-        return count if is_sure or event_then == newest_event else None
+        return count if is_sure or version_then == words_version else None
 
-    def keep(self, phrase: Phrase, count: int, *, newest_event: int, row_count: int) -> None:
+    def keep(self, phrase: Phrase, count: int, *, words_version: int, row_count: int) -> None:
         if len(self._counts) >= MOST_COUNTS:
             self._counts.clear()
-        self._counts[phrase.text, phrase.is_beginning] = count, newest_event, row_count
+        self._counts[phrase.text, phrase.is_beginning] = count, words_version, row_count
 
 
 class PostgresWords:
@@ -137,19 +137,19 @@ class PostgresWords:
         self._counts.update((term, max(count, 0)) for term, count in rows)
 
     def _count_phrase(self, phrase: Phrase) -> int:
-        newest_event = self._newest_event
-        known = self._phrase_counts.find(phrase, newest_event=newest_event, row_count=self.row_count)
+        words_version = self._words_version
+        known = self._phrase_counts.find(phrase, words_version=words_version, row_count=self.row_count)
         if known is not None:
             return known
         condition, values = has_phrase(self.tokens_of(phrase))
         count: int = self.db.execute(f"SELECT count(*) FROM chunk_words WHERE {condition}", values).get
-        self._phrase_counts.keep(phrase, count, newest_event=newest_event, row_count=self.row_count)
+        self._phrase_counts.keep(phrase, count, words_version=words_version, row_count=self.row_count)
         return count
 
     @cached_property
-    def _newest_event(self) -> int:
-        newest: int = self.db.execute("SELECT seq FROM newest_event").get
-        return newest
+    def _words_version(self) -> int:
+        version: int = self.db.execute("SELECT words FROM newest_event").get
+        return version
 
     def _beginning(self, term: str) -> dict[str, int]:
         if term not in self._beginnings:

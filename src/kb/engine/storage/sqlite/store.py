@@ -107,7 +107,7 @@ class SqliteStore(SharedParts, KeywordRows, MatchingRows, IntegrityRows):
         """The worker of the engine, which is nearly always the only one, does not wait for one that was killed."""
         return True
 
-    def is_looked_after(self, *, now: datetime) -> bool:
+    def was_looked_after(self, *, since: datetime) -> bool:
         """Nobody has to say so here."""
         return True
 

@@ -174,8 +174,11 @@ CREATE TABLE events (
     document_uuid bytea,
     job_id        bigint
 );
-CREATE TABLE newest_event (seq bigint NOT NULL);
-INSERT INTO newest_event VALUES (0);
+CREATE TABLE newest_event (
+    seq   bigint NOT NULL,
+    words bigint NOT NULL                         -- another one whenever chunks have other words
+);
+INSERT INTO newest_event VALUES (0, 0);
 
 -- Where documents lie on the map of the base. Derived: the worker makes it anew from the vectors.
 CREATE TABLE document_places (
