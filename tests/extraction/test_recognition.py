@@ -2,8 +2,11 @@
 
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -117,16 +120,32 @@ def test_a_picture_whose_process_is_killed_is_read_again_and_one_that_stops_it_i
     assert heard == [second, WORDS[2]]
 
 
+@contextmanager
+def killing_readers() -> Iterator[None]:
+    """Each, before it has read anything."""
+    done = threading.Event()
+
+    def kill() -> None:
+        while not done.wait(0.001):
+            for reader in find_readers():
+                reader.kill()
+
+    with ThreadPoolExecutor(1) as threads:
+        killing = threads.submit(kill)
+        try:
+            yield
+        finally:
+            done.set()
+        killing.result()
+
+
 def test_a_document_whose_pictures_kill_again_and_again_is_given_up(recognise: Callable[..., Recognition]) -> None:
     """I5"""
 
-    def kill_it() -> None:
-        for reader in find_readers():
-            reader.kill()
+    recognition = recognise(range(1, 11), processes=1)
 
-    recognition = recognise(range(1, 11), kill_it, processes=1)
-
-    heard = hear_all(recognition, 10)
+    with killing_readers():
+        heard = hear_all(recognition, 10)
 
     assert heard == ["extraction_limit"] * (MAX_DEATHS + 1) + ["ocr_failed"] * (9 - MAX_DEATHS)
 

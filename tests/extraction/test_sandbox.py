@@ -49,9 +49,17 @@ def read_on(extraction: Extraction, *, disturb: signal.Signals, times: int) -> l
     for sections in extraction.parts():
         lengths.append(sum(len(section.text) for section in sections))
         if len(lengths) <= times:
-            for reader in find_readers():
+            for reader in wait_for_readers():
                 reader.send_signal(disturb)
     return lengths
+
+
+def wait_for_readers() -> list[psutil.Process]:
+    """One that has taken the place of another may still be starting."""
+    deadline = time.monotonic() + 1
+    while not (readers := find_readers()) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    return readers
 
 
 @pytest.mark.parametrize("disturb", [signal.SIGKILL, signal.SIGSEGV, signal.SIGSTOP])

@@ -97,6 +97,7 @@ def scan(files: Path) -> str:
 
 @pytest.fixture
 def short_scan(files: Path) -> str:
-    """A file that the base does not have yet."""
+    """A file that the base does not have yet. It takes long enough to be seen while it is read."""
     word = uuid.uuid4().hex[:8]
-    return str(write_scan(files / f"{word}.pdf", [[f"{word} {page}"] for page in range(2)]))
+    pages = [[f"Line {line} of page {page} tells of {word}." for line in range(10)] for page in range(4)]
+    return str(write_scan(files / f"{word}.pdf", pages))
