@@ -51,7 +51,7 @@ log = logging.getLogger(__name__)
 GRACE = timedelta(hours=1)
 # What was too young to be removed is looked at again before it is as old as this; so rarely, too, is all the rest.
 RECENT = timedelta(days=1)
-# Small enough to be sent within the time of a request, and to be held in memory by each reader. S3 wants 5 MB or more.
+# Small enough to be sent within the time of a request. S3 wants 5 MB or more.
 PART_BYTES = 5 * 1024 * 1024
 PARTS_AT_A_TIME = 2
 # Between two of them it is seen whether anybody still wants the file.
@@ -262,7 +262,8 @@ def _by_age(copy: "ObjectMeta") -> tuple[datetime, str]:
 
 
 def _connect(bucket: Bucket, *, answer_within: timedelta) -> S3Store:
-    """All that the client would take from the environment is given; but for the key of a role, which is only there."""
+    """Place and key are given, so that those of the environment are not used; but for the key of a role, which is only
+    there. Proxies are the environment's too."""
     place = urlsplit(bucket.url)
     endpoint = bucket.endpoint or f"https://s3.{bucket.region}.amazonaws.com"
     return S3Store(
