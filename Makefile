@@ -13,7 +13,7 @@ CERTIFICATES := $(wildcard /etc/ssl/certs/ca-certificates.crt)
 # as `make clean test`, go one after the other.
 MAKEFLAGS += $(if $(word 2,$(MAKECMDGOALS)),,--jobs=2)
 
-.PHONY: help setup run check test test-all faults load soak mutants audit strace chromium conformance evaluate bench docs screens pictures lock clean
+.PHONY: help setup run check test test-all faults load soak mutants audit strace chromium conformance evaluate bench docs screens pictures dist lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -103,6 +103,9 @@ pictures: $(STAMP) chromium ## Take the docs' pictures of the web page anew, fro
 	$(BIN)/python -m docs.pictures
 
 # Pins stay as they are unless pyproject.toml rules them out; ARGS=--upgrade moves them.
+dist: $(STAMP) ## Build the source archive and the wheel into dist/
+	$(BIN)/python -m build --no-isolation --outdir dist
+
 lock: $(STAMP) ## Pin what pyproject.toml asks for (ARGS=--upgrade: at its newest)
 	$(BIN)/python -c "$$LIST_REQUIREMENTS" running | $(pip_compile) --output-file requirements.lock -
 	$(BIN)/python -c "$$LIST_REQUIREMENTS" developing | \
@@ -127,7 +130,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -m venv .venv
 	@$(pip_install) --require-hashes -r requirements.lock
 	@$(pip_install) --no-deps --no-build-isolation -e .
-	@$(BIN)/kb model fetch
+	@$(BIN)/kb model fetch >/dev/null
 	@touch $@
 
 $(STAMP): $(INSTALLED) requirements-dev.lock
