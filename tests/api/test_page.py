@@ -10,9 +10,9 @@ import pytest
 from starlette.testclient import TestClient
 from tests.api.calls import OPEN, assert_problem
 
+from kb import sample
 from kb.engine.api import page
 from kb.engine.api.guard import Access
-from kb import sample
 from kb.engine.api.page import FOLDERS, MEDIA_TYPES
 
 FOLDER = FOLDERS[""]

@@ -7,7 +7,7 @@ import sys
 import tarfile
 import venv
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -80,10 +80,10 @@ def run(*command: str, settings: Mapping[str, str] = {}) -> str:
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory, wheel: Path, constraints: Path) -> Iterator[Installed]:
+def client(tmp_path_factory: pytest.TempPathFactory, wheel: Path, constraints: Path) -> Installed:
     installed = Installed(tmp_path_factory.mktemp("client"), constraints)
     installed.install(wheel)
-    yield installed
+    return installed
 
 
 def test_d3_the_wheel_holds_what_runs_and_nothing_else(wheel: Path) -> None:
