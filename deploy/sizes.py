@@ -7,7 +7,7 @@ import sys
 from importlib.metadata import distributions
 from pathlib import Path
 
-BYTES_PER_MB = 1_000_000
+BYTES_PER_MB = 1_048_576
 
 
 def measure(site_packages: Path) -> dict[str, int]:

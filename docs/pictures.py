@@ -19,7 +19,7 @@ from tests.engine_program import EngineProgram
 
 ROOT = Path(__file__).parents[1]
 PICTURES = Path(__file__).parent / "pictures"
-SAMPLE = ROOT / "src/kb/engine/web/sample"
+SAMPLE = ROOT / "src/kb/sample"
 OWN_SET = ROOT / "evaluation/own/corpus.jsonl"
 # Letters for which any machine has a font.
 FOUND_EVERYWHERE = re.compile(r"[\u0000-\u052f\u2000-\u22ff]*")

@@ -66,6 +66,7 @@ STANDUP = [
 
 # In their order: a screen shows what those before it have left behind. {note} is a note that was rewritten.
 SCREENS_OF = {
+    "demo": "demo",
     "add": "add papers --tag home",
     "search": "search where is the key --top 3",
     "why": "search filter cleaning --top 2 --why --tag home",
@@ -83,6 +84,12 @@ def make_sample(folder: Path) -> None:
     (folder / "heat-pump.pdf").write_bytes(make_text_pdf(PAGES))
     (folder / ".gitignore").write_text("*.tmp\n")
     (folder / "draft.tmp").write_text("half a thought")
+
+
+def add_rewritten_note(engine: EngineProgram) -> int:
+    job = json.loads(engine.run_kb("addnote", STANDUP[0], "--title", "Stand-up", "--json").stdout)
+    engine.run_kb("updatenote", str(job["document_id"]), STANDUP[1])
+    return int(job["document_id"])
 
 
 def change_sample(folder: Path) -> None:
@@ -129,11 +136,11 @@ def main() -> None:
         environment = own_environment(folder, engine.client_settings)
         try:
             make_sample(folder / "papers")
-            note = json.loads(engine.run_kb("addnote", STANDUP[0], "--title", "Stand-up", "--json").stdout)[
-                "document_id"
-            ]
-            engine.run_kb("updatenote", str(note), STANDUP[1])
+            note = 0
             for name, command in SCREENS_OF.items():
+                if name == "add":
+                    engine.run_kb("demo", "--remove", "--yes")
+                    note = add_rewritten_note(engine)
                 if name == "sync":
                     change_sample(folder / "papers")
                 told = command.format(note=note)

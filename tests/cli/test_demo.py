@@ -12,9 +12,9 @@ def test_c1_the_demo_adds_its_sample_and_shows_three_searches_that_find_what_the
     assert searches[0].count(" added: ") == 9
     firsts = [(command.splitlines()[0], command.splitlines()[1]) for command in searches[1:]]
     assert [(command, title.split("  ")[1]) for command, title in firsts] == [
-        ("copper tape --tag sample --top 2", "Slugs: what worked for us"),
-        ("pest control --tag sample --top 2", "Slugs: what worked for us"),
-        ("water --tag sample --tag minutes --top 2", "Minutes, 13 June"),
+        ("copper tape --tag sample --top 1", "Slugs: what worked for us"),
+        ("pest control --tag sample --top 1", "Slugs: what worked for us"),
+        ("water --tag sample --tag minutes --top 1", "Minutes, 13 June"),
     ]
     kb("demo", "--remove", "--yes")
 

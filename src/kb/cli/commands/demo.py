@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kb.cli.exits import Exit
     from kb.client import EngineClient, Json
 
-HITS_SHOWN = 2
+HITS_SHOWN = 1
 
 
 def demo(

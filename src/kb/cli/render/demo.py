@@ -21,7 +21,9 @@ def show_search(search: Json, tags: Sequence[str], top: int, answer: Json, *, op
 
 
 def show_next() -> None:
-    print("\nNow add your own: kb add FILE, or drop files on the page (kb open). To be rid of these: kb demo --remove")
+    print(
+        "\nAdd your own with `kb add FILE`, or drop files on the page (`kb open`); `kb demo --remove` takes these away."
+    )
 
 
 def question_before_removing(count: int) -> str:
