@@ -10,9 +10,9 @@ import pytest
 from starlette.testclient import TestClient
 from tests.api.calls import OPEN, assert_problem
 
-from kb.engine.api import page
+from kb.engine.api import web
 from kb.engine.api.guard import Access
-from kb.engine.api.page import FOLDER, MEDIA_TYPES
+from kb.engine.api.web import FOLDER, MEDIA_TYPES
 
 FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file())
 SCRIPTS = [name for name in FILES if name.endswith(".js")]
@@ -91,7 +91,7 @@ def test_what_others_left_beside_the_files_is_not_served(
         (tmp_path / "web" / name).write_text("of an editor")
     before = named_in_the_page(open_api(OPEN))
 
-    monkeypatch.setattr(page, "FOLDER", tmp_path / "web")
+    monkeypatch.setattr(web, "FOLDER", tmp_path / "web")
 
     assert named_in_the_page(open_api(OPEN)) == before
 
