@@ -13,6 +13,7 @@ from tests.api.calls import OPEN, assert_problem
 from kb.engine.api import web
 from kb.engine.api.guard import Access
 from kb.engine.api.web import FOLDER, MEDIA_TYPES
+from kb.engine.model.limits import MAX_GIVEN_TITLE_CHARACTERS
 
 FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file())
 SCRIPTS = [name for name in FILES if name.endswith(".js")]
@@ -81,6 +82,13 @@ def test_w1_the_page_names_all_modules_that_it_needs_to_be_seen_and_no_more(lock
 
     imported = {target for name in named for target in imports_of(name, IMPORT)}
     assert named == imported | {"app.js", "views/search/search.js"}
+
+
+@pytest.mark.parametrize("name", ["views/documents/naming.js", "views/notes/form.js"])
+def test_w1_no_field_takes_a_longer_title_than_the_engine(name: str) -> None:
+    limits = re.findall(r"(?:maxlength: |MAX_TITLE = )(\d+)", (FOLDER / name).read_text())
+
+    assert limits == [str(MAX_GIVEN_TITLE_CHARACTERS)]
 
 
 def test_what_others_left_beside_the_files_is_not_served(
