@@ -10,7 +10,7 @@ from kb.engine.model import Damage, DamageKind
 from kb.engine.originals import is_whole, path_in
 from kb.engine.storage import DATABASE, has_base
 from kb.engine.storage.sqlite.copying import read_contents
-from kb.engine.storage.sqlite.integrity import check_base as check_database
+from kb.engine.storage.sqlite.integrity import check_base
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ def read_base(data_dir: Path) -> BaseOnDisk:
     return BaseOnDisk(contents.schema_version, contents.documents, contents.users_of_original)
 
 
-def check_base(data_dir: Path, base: BaseOnDisk, on_progress: Callable[[int, int], None]) -> list[Damage]:
+def examine_base(data_dir: Path, base: BaseOnDisk, on_progress: Callable[[int, int], None]) -> list[Damage]:
     """All that is not what it was: SQLite's own check, the rows' checksums, and the originals."""
-    damages = check_database(data_dir / DATABASE)
+    damages = check_base(data_dir / DATABASE)
     for done, (name, document_ids) in enumerate(base.originals.items()):
         on_progress(done, len(base.originals))
         if not is_whole(path_in(data_dir / "originals", name), name):
