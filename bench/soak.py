@@ -25,7 +25,7 @@ from bench.agents_at_work.growth import Sample, judge_growth, judge_log, take_sa
 from bench.agents_at_work.mixed_agents import Agent, find_lost
 from bench.agents_at_work.programs import Programs, start_on_filled_base
 from bench.load import make_agents
-from kb.engine.checkup import check_base, read_base
+from kb.engine.checkup import examine_base, read_base
 from kb.engine.storage import DATABASE
 
 CHUNKS = 2_000
@@ -126,7 +126,7 @@ def stop(programs: Programs) -> None:
 def judge_base(data_dir: Path) -> list[str]:
     """Whether the base is whole, and not much larger than what it would be if it were written anew."""
     base = read_base(data_dir)
-    wrong = [damage.message for damage in check_base(data_dir, base, lambda done, total: None)]
+    wrong = [damage.message for damage in examine_base(data_dir, base, lambda done, total: None)]
     unused = {path.name for path in (data_dir / "originals").glob("*/*")} - {*base.originals}
     wrong += [f"The original {name} is of no document." for name in unused]
     database = data_dir / DATABASE

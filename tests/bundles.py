@@ -11,8 +11,8 @@ from uuid import UUID
 
 import numpy as np
 
-from kb.engine.exchange.reading import IncomingOriginal, read_bundle
-from kb.engine.exchange.writing import begin_bundle, begin_original, end_bundle, end_original, render_document
+from kb.engine.bundles.reading import IncomingOriginal, read_bundle
+from kb.engine.bundles.writing import begin_bundle, begin_original, end_bundle, end_original, render_document
 from kb.engine.model.portable import DocumentRecord, PortableChunk, PortableDocument, PortableRevision
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -20,10 +20,10 @@ from tests.kept import path_in
 
 from kb.engine.api.app import create_routes
 from kb.engine.api.guard import MAX_JSON_BYTES, Guard
+from kb.engine.bundles.exporting import export_bundle
+from kb.engine.bundles.importing import import_bundle
+from kb.engine.bundles.writing import begin_bundle, begin_original, end_bundle, end_original, render_document
 from kb.engine.errors import Unavailable
-from kb.engine.exchange.exporting import export_bundle
-from kb.engine.exchange.importing import import_bundle
-from kb.engine.exchange.writing import begin_bundle, begin_original, end_bundle, end_original, render_document
 from kb.engine.model.portable import PortableDocument
 from kb.engine.originals import FolderOriginals
 from kb.engine.ports import Embedder

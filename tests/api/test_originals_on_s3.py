@@ -18,7 +18,6 @@ from tests.kept import Clock, is_kept, nothing
 from tests.pdf_files import make_text_pdf
 
 from kb.engine.api.guard import Guard
-from kb.engine.ingestion.upkeep import keep_up
 from kb.engine.ingestion.worker import WAIT_FOR_ROOM
 from kb.engine.integrity import check_integrity
 from kb.engine.originals import Bucket, open_originals
@@ -26,6 +25,7 @@ from kb.engine.originals.objects import GRACE, open_bucket
 from kb.engine.ports import Embedder
 from kb.engine.reserve import Reserve
 from kb.engine.storage import open_store
+from kb.engine.upkeep.housekeeping import keep_up
 from kb.engine.wiring import Engine, EngineOptions
 
 PDF = make_text_pdf(["The walrus rests on the ice.", "The otter swims in the river."])

@@ -11,9 +11,10 @@ from starlette.testclient import TestClient
 from tests.api.calls import OPEN, assert_problem
 
 from kb import sample
-from kb.engine.api import page
+from kb.engine.api import web
 from kb.engine.api.guard import Access
-from kb.engine.api.page import FOLDERS, MEDIA_TYPES
+from kb.engine.api.web import FOLDERS, MEDIA_TYPES
+from kb.engine.model.limits import MAX_GIVEN_TITLE_CHARACTERS
 
 FOLDER = FOLDERS[""]
 FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file())
@@ -87,6 +88,13 @@ def test_w1_the_page_names_all_modules_that_it_needs_to_be_seen_and_no_more(lock
     assert named == imported | {"app.js", "views/search/search.js"}
 
 
+@pytest.mark.parametrize("name", ["views/documents/naming.js", "views/notes/form.js"])
+def test_w1_no_field_takes_a_longer_title_than_the_engine(name: str) -> None:
+    limits = re.findall(r"(?:maxlength: |MAX_TITLE = )(\d+)", (FOLDER / name).read_text())
+
+    assert limits == [str(MAX_GIVEN_TITLE_CHARACTERS)]
+
+
 def test_what_others_left_beside_the_files_is_not_served(
     open_api: Callable[[Access], TestClient], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,7 +103,7 @@ def test_what_others_left_beside_the_files_is_not_served(
         (tmp_path / "web" / name).write_text("of an editor")
     before = named_in_the_page(open_api(OPEN))
 
-    monkeypatch.setitem(page.FOLDERS, "", tmp_path / "web")
+    monkeypatch.setitem(web.FOLDERS, "", tmp_path / "web")
 
     assert named_in_the_page(open_api(OPEN)) == before
 

@@ -11,7 +11,7 @@ from tests.bundles import hash_of, list_members, pack, portable_note
 from tests.cli.conftest import Kb
 from tests.engine_program import EngineProgram, kb_command, own_environment
 
-from kb.engine.exchange.writing import begin_bundle
+from kb.engine.bundles.writing import begin_bundle
 
 
 @pytest.fixture

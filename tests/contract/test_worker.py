@@ -13,11 +13,11 @@ from tests.kept import is_kept
 from kb.engine.documents import forget_job
 from kb.engine.errors import StorageFull, Unavailable
 from kb.engine.ingestion.pipeline import Pipeline
-from kb.engine.ingestion.upkeep import KEEP_FINISHED_JOBS, forget_the_old
 from kb.engine.ingestion.worker import WAIT_FOR_ROOM
 from kb.engine.model import EmbeddingModel, FileSubmission, JobStatus, NoteSubmission, Vector, Vectors
 from kb.engine.originals import FolderOriginals, Originals
 from kb.engine.ports import Embedder, Store
+from kb.engine.upkeep.housekeeping import KEEP_FINISHED_JOBS, forget_the_old
 
 
 @dataclass

@@ -13,8 +13,8 @@ from tests.faults.consistency import assert_base_is_consistent, assert_originals
 from tests.hostile.fuzz_corpus import chance_of
 from tests.hostile.fuzz_json import fuzzed_bundle
 
+from kb.engine.bundles.importing import import_bundle
 from kb.engine.errors import InvalidRequest, TooLarge
-from kb.engine.exchange.importing import import_bundle
 from kb.engine.model import EmbeddingModel
 from kb.engine.originals import FolderOriginals
 

@@ -19,7 +19,7 @@ from tests.bundles import pack, pack_member, portable_file
 from tests.security.naughty_strings import NAUGHTY, is_unicode
 from tests.security.open_programs import TOOLSETS, Base, open_base, open_mcp
 
-from kb.engine.exchange.writing import begin_bundle, end_bundle
+from kb.engine.bundles.writing import begin_bundle, end_bundle
 from kb.engine.ports import Embedder
 
 CANARY = f"canary{uuid.uuid4().hex[:12]}"

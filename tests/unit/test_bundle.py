@@ -24,9 +24,9 @@ from tests.bundles import (
     unpack,
 )
 
+from kb.engine.bundles.reading import MAX_MEMBER_BYTES
+from kb.engine.bundles.writing import begin_bundle, end_bundle, render_document
 from kb.engine.errors import InvalidRequest, KbError, TooLarge, UnsupportedFormat
-from kb.engine.exchange.reading import MAX_MEMBER_BYTES
-from kb.engine.exchange.writing import begin_bundle, end_bundle, render_document
 from kb.engine.model.portable import DocumentRecord, PortableChunk, PortableDocument, PortableRevision
 
 WALRUS = b"The walrus is a file."

@@ -35,6 +35,7 @@ from kb.engine.originals import (
     explain_disk_error,
     is_whole,
     make_folder,
+    path_in,
     sync_folder,
 )
 from kb.engine.storage import DATABASE, remove_files_of_vectors
@@ -193,9 +194,10 @@ def _copy_originals(
     folder.mkdir()
     for done, (name, document_ids) in enumerate(contents.users_of_original.items()):
         on_progress("Copying originals", done, len(contents.users_of_original))
-        (folder / name[:2]).mkdir(exist_ok=True)
+        place = path_in(folder, name)
+        place.parent.mkdir(exist_ok=True)
         try:
-            sizes[name] = copy_original(originals.path_of(name), folder / name[:2] / name, name)
+            sizes[name] = copy_original(originals.path_of(name), place, name)
         except DamagedOriginal:
             of_what = f"of document {', '.join(map(str, document_ids))}" if document_ids else "of a job"
             damage.append(DamageEntry(f"The original {of_what} is missing or damaged.", document_ids, name))
@@ -212,7 +214,7 @@ def _check_database(database: Path) -> list[DamageEntry]:
 def _check_originals(folder: Path, names: list[str], on_progress: OnProgress) -> None:
     for done, name in enumerate(names):
         on_progress("Checking originals", done, len(names))
-        if not is_whole(folder / name[:2] / name, name):
+        if not is_whole(path_in(folder, name), name):
             raise Unavailable(f"{folder} does not give back what was written to it. Check that disk.")
 
 
@@ -291,7 +293,7 @@ def _bring_originals(backup: Path, data_dir: Path, names: set[str], on_progress:
     for done, name in enumerate(sorted(names)):
         on_progress("Copying originals", done, len(names))
         try:
-            originals.bring_back(name, backup / "originals" / name[:2] / name)
+            originals.bring_back(name, path_in(backup / "originals", name))
         except DamagedOriginal as error:
             raise Unavailable(
                 f"The original {name} of the backup in {backup} is damaged. Use another backup."

@@ -23,7 +23,7 @@
 
 Each carries a stable `code`, a sentence for a person and the `details` a program needs. None of them
 knows HTTP: `api/errors.py` holds the one table of status codes. A job fails for good on the first five
-kinds and is tried again on the last two and on anything unexpected.
+kinds and is tried again on the last two and on anything unexpected; it never ends with the one between.
 """
 
 from typing import ClassVar

@@ -42,6 +42,14 @@ def be_only_engine(data_dir: Path) -> Iterator[None]:
         yield
 
 
+def refuse_beside_engine(data_dir: Path) -> None:
+    """Raises `Conflict` if one is at work there just now. Makes no file: whoever only looks changes nothing."""
+    lock = data_dir / "engine.lock"
+    if lock.exists():
+        with _hold_or_refuse(lock, fcntl.LOCK_SH, f"An engine is at work on {data_dir}."):
+            pass
+
+
 @contextmanager
 def be_worker(data_dir: Path) -> Iterator[None]:
     refusal = f"A backup is being restored into {data_dir}. Start the worker again when that is done."

@@ -22,7 +22,6 @@ from tests.contract.samples import (
 )
 
 from kb.engine.documents import forget_job
-from kb.engine.ingestion.scrub import EVERY, EVERY_AFTER_DAMAGE, scrub_if_due
 from kb.engine.integrity import MAX_LISTED, check_integrity
 from kb.engine.model import (
     CheckCursor,
@@ -41,6 +40,7 @@ from kb.engine.originals import FolderOriginals
 from kb.engine.ports import Store
 from kb.engine.storage.sqlite import integrity
 from kb.engine.storage.sqlite.integrity import ROWS_PER_BATCH, check_base
+from kb.engine.upkeep.scrub import EVERY, EVERY_AFTER_DAMAGE, scrub_if_due
 
 AddFile = Callable[[str], NewDocument]
 

@@ -13,8 +13,8 @@ from tests.contract.backends import MODEL
 from tests.contract.samples import NOW, add_note, found_by_text, work_off
 from tests.contract.sqlite.old_bases import build_base, bytes_of, open_base, read_content, read_version, upgrade
 
+from kb.engine.bundles.rules import find_fault
 from kb.engine.errors import Unavailable
-from kb.engine.exchange.rules import find_fault
 from kb.engine.model import EVERYWHERE, DocumentId, DocumentQuery, JobError, JobStatus
 from kb.engine.originals import FolderOriginals
 from kb.engine.ports import Store

@@ -8,7 +8,7 @@ from kb.cli.examining import Check, Verdict
 from kb.cli.examining.damage import RESTORE, Problem, check_damage
 from kb.cli.render.progress import progress_of_steps
 from kb.cli.render.terminal import counted
-from kb.engine.checkup import check_base, read_base
+from kb.engine.checkup import examine_base, read_base
 from kb.engine.errors import Conflict, KbError, NotFound
 from kb.engine.wiring import list_models
 
@@ -32,7 +32,7 @@ def check_files(data_dir: Path, *, originals_url: str, quick: bool) -> Iterator[
             yield Check("originals", Verdict.OK, f"In {originals_url}, where only a running engine reads them")
             base = replace(base, originals={})
         with progress_of_steps() as show:
-            found = check_base(data_dir, base, lambda done, total: show("Reading originals", done, total))
+            found = examine_base(data_dir, base, lambda done, total: show("Reading originals", done, total))
     except NotFound as error:
         if any((data_dir / "originals").glob("??/*")):
             yield Check("base", Verdict.WRONG, f"{error} But there are originals, so there was one.", RESTORE)

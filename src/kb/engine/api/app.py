@@ -26,9 +26,9 @@ from kb.engine.api.events import Feed
 from kb.engine.api.guard import Access, Guard
 from kb.engine.api.measuring import Measured, Measurements
 from kb.engine.api.openapi import describe_problems
-from kb.engine.api.page import add_page
 from kb.engine.api.parameters import refuse_unread_parameters
 from kb.engine.api.unread import BoundedBodies
+from kb.engine.api.web import add_page
 from kb.engine.wiring import Engine
 from kb.version import VERSION
 

@@ -10,24 +10,24 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from kb.engine.api.parameters import NO_NUL, NOT_BLANK
 from kb.engine.model import Scope
+from kb.engine.model.limits import (
+    MAX_GIVEN_TITLE_CHARACTERS,
+    MAX_METADATA_DEPTH,
+    MAX_SOURCE_PATH_CHARACTERS,
+    MAX_TAG_CHARACTERS,
+    is_deeper_than,
+)
 from kb.engine.search.hybrid import Grouping, Mode, SearchRequest
 
 MAX_NOTE_CHARACTERS = 1_000_000
 MAX_QUERY_CHARACTERS = 10_000
 MAX_METADATA_BYTES = 65_536
-# Readers of JSON give up at some depth, and what is stored must be readable by all of them.
-MAX_METADATA_DEPTH = 32
 CONFIRMATION_PHRASE = "DELETE ALL"
-
-
-def _is_deeper_than(depth: int, value: object) -> bool:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return depth < 0 or any(_is_deeper_than(depth - 1, one) for one in inner)
 
 
 def _require_storable_json(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """JSON that every reader of it can read: no NaN, no half of a surrogate pair, not too large or deep."""
-    if _is_deeper_than(MAX_METADATA_DEPTH, value):
+    if is_deeper_than(MAX_METADATA_DEPTH, value):
         raise ValueError(f"must be nested at most {MAX_METADATA_DEPTH} deep")
     try:
         size = len(json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
@@ -54,12 +54,12 @@ def _take_whole_number(value: object) -> object:
 
 Whole = BeforeValidator(_take_whole_number)
 Text = Annotated[str, Field(min_length=1, max_length=MAX_NOTE_CHARACTERS, pattern=NOT_BLANK)]
-Title = Annotated[str, Field(min_length=1, max_length=500, pattern=NOT_BLANK)]
-Tag = Annotated[str, Field(min_length=1, max_length=200, pattern=NOT_BLANK), AfterValidator(str.strip)]
+Title = Annotated[str, Field(min_length=1, max_length=MAX_GIVEN_TITLE_CHARACTERS, pattern=NOT_BLANK)]
+Tag = Annotated[str, Field(min_length=1, max_length=MAX_TAG_CHARACTERS, pattern=NOT_BLANK), AfterValidator(str.strip)]
 Tags = Annotated[list[Tag], Field(max_length=1000)]
 # Each is a condition of its own, and SQL takes no more than a thousand of those.
 WantedTags = Annotated[list[Tag], Field(max_length=100)]
-SourcePath = Annotated[str, Field(min_length=1, max_length=4096, pattern=NO_NUL)]
+SourcePath = Annotated[str, Field(min_length=1, max_length=MAX_SOURCE_PATH_CHARACTERS, pattern=NO_NUL)]
 Metadata = Annotated[dict[str, Any], AfterValidator(_require_storable_json)]
 Integer = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 Number = Annotated[float, Field(allow_inf_nan=False)]

@@ -17,9 +17,9 @@ from kb.engine.api.answers import Answer
 from kb.engine.api.guard import media_type_of
 from kb.engine.api.parameters import EngineDep
 from kb.engine.api.pieces import PiecesResponse
+from kb.engine.bundles import exporting, importing
+from kb.engine.bundles.bundle import MEDIA_TYPE
 from kb.engine.errors import KbError, TooManyRequests, Unavailable, UnsupportedFormat
-from kb.engine.exchange import exporting, importing
-from kb.engine.exchange.bundle import MEDIA_TYPE
 from kb.engine.wiring import Engine
 
 router = APIRouter(tags=["bundles"])

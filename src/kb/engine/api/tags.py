@@ -8,6 +8,7 @@ from kb.engine.api.answers import DocumentAnswer, TagCountAnswer, TagsAnswer
 from kb.engine.api.bodies import TagChangeBody, TagsBody
 from kb.engine.api.parameters import NO_NUL, EngineDep, ExpectedVersion, RefDep, etag
 from kb.engine.model import Document
+from kb.engine.model.limits import MAX_TAG_CHARACTERS
 
 router = APIRouter(tags=["tags"])
 
@@ -49,7 +50,7 @@ def remove_tag(
     engine: EngineDep,
     ref: RefDep,
     expected: ExpectedVersion,
-    tag: Annotated[str, Path(min_length=1, max_length=200, pattern=NO_NUL)],
+    tag: Annotated[str, Path(min_length=1, max_length=MAX_TAG_CHARACTERS, pattern=NO_NUL)],
     response: Response,
 ) -> DocumentAnswer:
     document = engine.store.change_tags(ref, add=(), remove=[tag], expected_version=expected, now=engine.clock())

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kb.engine.ingestion.fences import find_fences, is_inside
-from kb.engine.ingestion.measuring import MAX_CHARACTERS_PER_TOKEN, STRETCH, TokenSpans
 from kb.engine.ingestion.packing import join_tiny_sections
 from kb.engine.ingestion.row_passages import split_rows
 from kb.engine.ingestion.sections import Section
+from kb.engine.ingestion.tokens import MAX_CHARACTERS_PER_TOKEN, STRETCH, TokenSpans
 from kb.engine.model import Passage
 
 _SPACE = re.compile(r"\s+")

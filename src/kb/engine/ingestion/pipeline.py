@@ -25,11 +25,9 @@ from kb.engine.model import (
     NoteSubmission,
     Submission,
 )
+from kb.engine.model.limits import MAX_GIVEN_TITLE_CHARACTERS
 from kb.engine.originals import DamagedOriginal, Originals, Watch
 from kb.engine.ports import Embedder, Store
-
-# As long as one that a caller may give.
-MAX_TITLE_CHARACTERS = 500
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ class Pipeline:
             open_extraction(format, path, force_ocr=force_ocr, watch=course.look_up) as extraction,
         ):
             head = extraction.head
-            title = submission.title or shorten(head.title or submission.filename, MAX_TITLE_CHARACTERS)
+            title = submission.title or shorten(head.title or submission.filename, MAX_GIVEN_TITLE_CHARACTERS)
             parts = course.follow(extraction.parts(), unit=head.unit, workload=extraction.workload)
             text = index_text(parts, title, self.embedder, course.embed)
         findings = extraction.findings

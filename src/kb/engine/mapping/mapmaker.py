@@ -140,7 +140,7 @@ class Mapmaker:
             raise Stopped
         if time.monotonic() < self._look_for_jobs_at:
             return
-        while _has_work(self._store):
+        while self._store.count_jobs().has_work:
             if self._stopping.wait(LOOK_FOR_JOBS_EVERY_SECONDS):
                 raise Stopped
         self._look_for_jobs_at = time.monotonic() + LOOK_FOR_JOBS_EVERY_SECONDS
@@ -181,8 +181,3 @@ def _in_batches(rows: Ids, chunk_counts: Ids) -> Iterator[Ids]:
         end = min(max(fitting, start + 1), start + DOCUMENTS_AT_ONCE)
         yield rows[start:end]
         start = end
-
-
-def _has_work(store: Store) -> bool:
-    queue = store.count_jobs()
-    return queue.queued + queue.running > 0

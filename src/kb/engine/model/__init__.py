@@ -59,37 +59,39 @@ from kb.engine.model.mapping import (
     Layout,
     Map,
     MappedDocument,
-    Mask,
     Placement,
 )
 from kb.engine.model.naming import (
     ChunkId,
     DocumentId,
+    Ids,
     JobId,
+    Mask,
     Metadata,
     Page,
     Places,
     Ref,
+    Scores,
     Vector,
     Vectors,
     filename_in,
 )
 from kb.engine.model.searching import (
     EVERYWHERE,
+    NO_BACKGROUND,
     NO_MATCHES,
     Background,
     FoundChunk,
-    Ids,
     KeywordMatches,
     LoadedVectors,
     Matches,
     Scope,
-    Scores,
     VectorMatches,
 )
 
 __all__ = [
     "EVERYWHERE",
+    "NO_BACKGROUND",
     "NO_MATCHES",
     "OCR_FORCED",
     "TOLD_OF_READING",

@@ -135,3 +135,8 @@ class QueueCounts:
     running: int
     failed: int
     ever_submitted: int
+
+    @property
+    def has_work(self) -> bool:
+        """Whether any job is still to be done."""
+        return self.queued + self.running > 0

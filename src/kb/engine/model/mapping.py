@@ -2,16 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 from uuid import UUID
 
-import numpy as np
-import numpy.typing as npt
-
-from kb.engine.model.naming import DocumentId, Places
-from kb.engine.model.searching import Ids
-
-Mask: TypeAlias = npt.NDArray[np.bool_]
+from kb.engine.model.naming import DocumentId, Ids, Mask, Places
 
 
 class MappedDocument(NamedTuple):

@@ -3,16 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from kb.engine.model.documents import Chunk, Document
-from kb.engine.model.naming import Metadata, Vectors
-
-Ids: TypeAlias = npt.NDArray[np.int64]
-Scores: TypeAlias = npt.NDArray[np.float64]
+from kb.engine.model.naming import Ids, Metadata, Scores, Vectors
 
 
 @dataclass(frozen=True)
@@ -82,6 +78,9 @@ class Background:
     mean: float
     deviation: float
     count: int
+
+
+NO_BACKGROUND = Background(mean=0.0, deviation=0.0, count=0)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from kb.engine.originals.disk import (
     sync_folder,
     translated_errors,
 )
-from kb.engine.originals.folder import FolderOriginals
+from kb.engine.originals.folder import FolderOriginals, path_in
 from kb.engine.originals.incoming import IncomingFile
 from kb.engine.originals.port import Bucket, OpenOriginal, Originals, Watch
 
@@ -42,6 +42,7 @@ __all__ = [
     "is_whole",
     "make_folder",
     "open_originals",
+    "path_in",
     "sync_folder",
     "translated_errors",
 ]

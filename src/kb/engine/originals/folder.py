@@ -127,7 +127,7 @@ class FolderOriginals:
         return OpenOriginal(os.fstat(file.fileno()).st_size, _read_in_pieces(file))
 
     def path_of(self, name: str) -> Path:
-        return self._folder / name[:2] / name
+        return path_in(self._folder, name)
 
     @contextmanager
     def pinned(self, is_in_use: Callable[[str], bool]) -> Iterator[None]:
@@ -190,6 +190,11 @@ class FolderOriginals:
 
     def remove_strays(self, is_in_use: Callable[[str], bool]) -> None:
         """Only a crash leaves any, and then there is another start."""
+
+
+def path_in(folder: Path, name: str) -> Path:
+    """Where an original lies in a folder of them; a backup has one, too."""
+    return folder / name[:2] / name
 
 
 def _read_in_pieces(file: BinaryIO) -> Generator[bytes]:

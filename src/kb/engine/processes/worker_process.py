@@ -11,13 +11,13 @@ from functools import partial
 from pathlib import Path
 
 from kb.child import STOP_WITHIN_SECONDS, Child, listen_to_parent, read_options
-from kb.engine.ingestion.caretaker import take_care
-from kb.engine.ingestion.scrub import scrub
-from kb.engine.ingestion.upkeep import keep_up, tune
 from kb.engine.ingestion.worker import Worker
 from kb.engine.mapping.mapmaker import keep_map
 from kb.engine.model import Lane
 from kb.engine.originals import Bucket
+from kb.engine.upkeep.caretaker import take_care
+from kb.engine.upkeep.housekeeping import keep_up, tune
+from kb.engine.upkeep.scrub import scrub
 from kb.engine.wiring import EngineOptions, open_parts
 from kb.logs import log_to_stderr
 

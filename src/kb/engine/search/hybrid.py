@@ -26,8 +26,8 @@ import numpy as np
 from kb.engine.errors import TooBroad, Unavailable
 from kb.engine.model import (
     EVERYWHERE,
+    NO_BACKGROUND,
     NO_MATCHES,
-    Background,
     Chunk,
     ChunkId,
     Document,
@@ -64,7 +64,7 @@ WIDER = (1_000, 5_000, 25_000)
 # A question of many words is no place to look for one misspelt word.
 MAX_WORDS_TO_SPELL = 8
 NO_WORDS = KeywordMatches(NO_MATCHES, best_possible=0.0)
-NOTHING_NEAR = VectorMatches(NO_MATCHES, Background(mean=0.0, deviation=0.0, count=0))
+NOTHING_NEAR = VectorMatches(NO_MATCHES, NO_BACKGROUND)
 
 
 class Mode(StrEnum):

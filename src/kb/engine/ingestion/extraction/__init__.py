@@ -1,1 +1,11 @@
-"""From a file to its text: what it is (`detection`), and what it says (`sandbox`, which has it read by a child)."""
+"""From a file to its text.
+
+detection, formats, zip_listing     what a file is, and who reads it
+sandbox, recognition, page_picture  it is read, its pictures are, and a page is drawn: by children
+reader_process, forked, messages    a child, as its parent sees it, and what the two tell each other
+child, page_child, ocr/child        what runs in one, forked off by `forker`
+confinement, system_calls           what it may not do
+readers/, ocr/                      how formats and pictures are read
+extracted, parts, findings          what comes of it; `cleaning` and `line_ends` see to its text
+workload                            how much of it is left
+"""

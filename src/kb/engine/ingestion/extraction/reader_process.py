@@ -1,5 +1,5 @@
-"""A child that reads one file (`child.py`), or the pictures in it (`ocr/child.py`), as its parent sees it: something to
-be told, to be heard, and to be killed."""
+"""A child that reads one file (`child.py`), or the pictures in it (`ocr/child.py`), or draws a page of it
+(`page_child.py`), as its parent sees it: something to be told, to be heard, and to be killed."""
 
 import contextlib
 import fcntl

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from kb.engine.model import DocumentId, Vectors
 from kb.engine.model.portable import PortableChunk
-from kb.engine.storage.postgres.values import VectorValue, find_known_terms, find_pairs, to_array, to_token
+from kb.engine.storage.postgres.terms import ChunkTerms, find_chunk_terms, find_known_terms, to_token
+from kb.engine.storage.postgres.values import VectorValue, to_array
 from kb.engine.storage.tables.connection import Connection, Executor
 from kb.engine.storage.tables.rows import fetch_all
 from kb.engine.words import space_out
@@ -17,22 +17,6 @@ TERMS = " "
 
 WORD_COUNTS = "the counts of words"
 """To be locked by who changes those of others."""
-
-
-class ChunkTerms(NamedTuple):
-    """As they are indexed, in their order."""
-
-    title: list[str]
-    heading: list[str]
-    body: list[str]
-
-    @property
-    def all(self) -> list[str]:
-        return [*self.title, *self.heading, *self.body]
-
-    @property
-    def pairs(self) -> set[str]:
-        return {pair for part in self for pair in find_pairs(part)}
 
 
 def insert_chunks(
@@ -99,10 +83,6 @@ def index_all_words(db: Connection) -> None:
     for (document_id,) in fetch_all(db, "SELECT id FROM documents WHERE chunk_count > 0 ORDER BY id"):
         texts = fetch_all(db, "SELECT id, ordinal, heading, text FROM chunks WHERE document_id = ?", (document_id,))
         _insert_words(db, document_id, texts)
-
-
-def find_chunk_terms(title: list[str], heading: str | None, text: str) -> ChunkTerms:
-    return ChunkTerms(title, find_known_terms(space_out(heading or "")), find_known_terms(space_out(text)))
 
 
 def read_title_terms(db: Executor, document_id: DocumentId) -> list[str]:

@@ -16,7 +16,8 @@ from kb.engine.model import DocumentId, EventKind, JobId, Vector, Vectors
 from kb.engine.model.portable import PortableChunk
 from kb.engine.storage.postgres import chunks as chunk_rows
 from kb.engine.storage.postgres.dialect import PostgresDialect
-from kb.engine.storage.postgres.values import to_token, to_vectors
+from kb.engine.storage.postgres.terms import to_token
+from kb.engine.storage.postgres.values import to_vectors
 from kb.engine.storage.tables import journal
 
 LOCK_STRIPES = 256

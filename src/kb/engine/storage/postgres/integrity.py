@@ -7,10 +7,10 @@ what no page can tell: that texts are what their hashes say, and that what is de
 from collections.abc import Callable
 
 from kb.engine.model import CheckCursor, Checked, CheckedBatch, CheckPart, Damage, DamageKind
-from kb.engine.storage.postgres.chunks import CHUNKS, find_chunk_terms, read_title_terms
+from kb.engine.storage.postgres.chunks import CHUNKS, read_title_terms
 from kb.engine.storage.postgres.connection import PostgresConnection
 from kb.engine.storage.postgres.database import Database
-from kb.engine.storage.postgres.values import to_token
+from kb.engine.storage.postgres.terms import find_chunk_terms, to_token
 from kb.engine.storage.tables.checking import Findings, ScrubRows, check_document, check_job, hash_of, size_of
 from kb.engine.storage.tables.rows import fetch_all
 

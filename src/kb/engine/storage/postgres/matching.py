@@ -11,6 +11,7 @@ from contextlib import nullcontext
 import numpy as np
 
 from kb.engine.model import (
+    NO_BACKGROUND,
     NO_MATCHES,
     Background,
     Ids,
@@ -35,8 +36,6 @@ COMPARED = 20_000
 SAMPLED = 1_000
 # pgvector remembers no more at a time; beyond that it may find too little.
 MOST_ASKED = 1_000
-
-NO_BACKGROUND = Background(mean=0.0, deviation=0.0, count=0)
 
 
 class MatchingRows:

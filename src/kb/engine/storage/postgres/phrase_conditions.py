@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kb.engine.model import Scope
-from kb.engine.storage.postgres.values import find_known_terms, find_pairs, to_token
+from kb.engine.storage.postgres.terms import find_known_terms, find_pairs, to_token
 from kb.engine.storage.words.phrases import find_excluded, find_required
 from kb.engine.words import space_out
 

@@ -5,12 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from kb.engine.model import Ids, Scores
+from kb.engine.model import Ids, Mask, Scores
 from kb.engine.storage.words.scores import BM25_B, BM25_K1, TITLE_WEIGHT
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,12 +10,10 @@ that an engine holds no index that would have to follow it. The invariants are S
 """
 
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 
-from kb.engine.errors import KbError
 from kb.engine.model import Statistics
 from kb.engine.ports import Store
 from kb.engine.storage.postgres.connection import PostgresConnection
@@ -68,12 +66,6 @@ class PostgresStore(SharedParts, KeywordRows, MatchingRows, IntegrityRows):
             sum_up_counts(self._database)
         self._waiting_then = waiting
         self._chunks_then = build_near_index(self._database, self._model_fingerprint, chunks_then=self._chunks_then)
-
-    def find_trouble(self) -> str | None:
-        if self._database.trouble is not None:
-            with suppress(KbError), self._database.write() as db:
-                write_meta(db, "written_at", str(time.time_ns()))
-        return self._database.trouble
 
     def watch_jobs(self, on_job: Callable[[], None], stopping: threading.Event) -> None:
         watch_jobs(self._url, on_job, stopping)

@@ -1,9 +1,6 @@
-"""Numbers as PostgreSQL is given them, and back: without the detour over text."""
+"""Numbers and vectors as PostgreSQL is given them, and back: without the detour over text."""
 
-import hashlib
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 import psycopg
@@ -11,42 +8,12 @@ from psycopg.adapt import Buffer, Dumper
 from psycopg.pq import Format
 
 from kb.engine.model import Ids, Vector, Vectors
-from kb.engine.storage.words.tokens import find_terms
-from kb.engine.words import is_unspaced
-
-# A longer term, which is no word but a key or a checksum, is known by its beginning and a digest: an index of terms
-# takes no longer ones.
-LONGEST_TERM = 64
-DIGEST_LENGTH = 16
 
 # How PostgreSQL sends an array of bigint: five words of 32 bits, and for each number its length and two more.
 WORDS_IN_HEAD = 5
 WORDS_PER_NUMBER = 3
 # And a vector: how many numbers, and two bytes that mean nothing.
 BYTES_IN_HEAD = 4
-
-
-def find_known_terms(text: str) -> list[str]:
-    """The terms of a text as they are kept, in their order."""
-    return [shorten(term) for term in find_terms(text)]
-
-
-def find_pairs(terms: Sequence[str]) -> list[str]:
-    """The neighbouring characters of unspaced scripts, each pair as a term that no other term looks like."""
-    pairs = pairwise(terms)
-    return [f" {one} {other}" for one, other in pairs if not one.isascii() and is_unspaced(one) and is_unspaced(other)]
-
-
-def shorten(term: str) -> str:
-    if len(term) <= LONGEST_TERM:
-        return term
-    return term[: LONGEST_TERM - DIGEST_LENGTH] + hashlib.sha256(term.encode()).hexdigest()[:DIGEST_LENGTH]
-
-
-@lru_cache(maxsize=100_000)
-def to_token(term: str) -> int:
-    """The number that stands for a term: 64 bits, so that no two terms of any base share one."""
-    return int.from_bytes(hashlib.blake2b(term.encode(), digest_size=8).digest(), "big", signed=True)
 
 
 class VectorValue(bytes):

@@ -7,7 +7,7 @@ from functools import cached_property
 from kb.engine.storage.postgres.chunks import CHUNKS, TERMS
 from kb.engine.storage.postgres.connection import PostgresConnection
 from kb.engine.storage.postgres.phrase_conditions import PhraseTokens, has_phrase
-from kb.engine.storage.postgres.values import find_known_terms, find_pairs, shorten, to_token
+from kb.engine.storage.postgres.terms import find_known_terms, find_pairs, shorten, to_token
 from kb.engine.storage.tables.rows import fetch_all
 from kb.engine.storage.words.phrases import Phrase
 from kb.engine.storage.words.tokens import tokenize

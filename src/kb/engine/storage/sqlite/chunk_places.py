@@ -15,10 +15,9 @@ from functools import cached_property
 import apsw
 import numpy as np
 
-from kb.engine.model import Ids
+from kb.engine.model import Ids, Mask
 from kb.engine.storage.sqlite.vectors.coded import CodedRows
 from kb.engine.storage.tables.allowed import AllowedDocuments
-from kb.engine.storage.tables.id_sets import Mask
 from kb.engine.storage.tables.rows import fetch_all
 
 # So many chunks are told to SQLite one by one; of more only those found are checked.

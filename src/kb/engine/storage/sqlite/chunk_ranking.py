@@ -17,11 +17,10 @@ from itertools import chain
 
 import numpy as np
 
-from kb.engine.model import Ids, Scope, Scores
+from kb.engine.model import Ids, Mask, Scope, Scores
 from kb.engine.storage.sqlite.chunk_places import AllowedChunks
 from kb.engine.storage.sqlite.match_expression import build_match_expression, expression_of, quote
 from kb.engine.storage.sqlite.word_index import Words, read_ids
-from kb.engine.storage.tables.id_sets import Mask
 from kb.engine.storage.tables.rows import fetch_all
 from kb.engine.storage.words.phrases import Phrase, find_excluded
 from kb.engine.storage.words.scores import TITLE_WEIGHT

@@ -8,6 +8,7 @@ in one piece a note is rewritten four times as fast.
 import time
 
 from kb.engine.storage.sqlite.database import Database
+from kb.engine.storage.tables.meta import read_meta, write_meta
 
 # Merging writes the whole index anew, so it has to have grown by a quarter since the last time.
 GROWTH_TO_MERGE = 1.25
@@ -24,7 +25,7 @@ KEY = "full_text_merged"
 def merge_full_text(database: Database, *, chunk_count: int) -> bool:
     """If it has become worth it. Returns false, and does nothing, if jobs are waiting to be done."""
     with database.read() as db:
-        merged_at = int(db.execute("SELECT value FROM meta WHERE key = ?", (KEY,)).get or 0)
+        merged_at = int(read_meta(db, KEY) or 0)
         is_busy = db.execute("SELECT EXISTS (SELECT 1 FROM jobs WHERE status IN ('queued', 'running'))").get
     if chunk_count < max(LEAST_CHUNKS, GROWTH_TO_MERGE * merged_at):
         return True
@@ -35,7 +36,7 @@ def merge_full_text(database: Database, *, chunk_count: int) -> bool:
     while _merge(database, pages):
         pages = PAGES_PER_STEP
     with database.write() as db:
-        db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (KEY, str(chunk_count)))
+        write_meta(db, KEY, str(chunk_count))
     return True
 
 

@@ -3,14 +3,14 @@
 import apsw
 
 from kb.engine.errors import Unavailable
-from kb.engine.model import Ids, LoadedVectors, Scope, Vector, VectorMatches
+from kb.engine.model import Ids, LoadedVectors, Mask, Scope, Vector, VectorMatches
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.match_expression import quote
 from kb.engine.storage.sqlite.vectors.index import VectorIndex
 from kb.engine.storage.sqlite.vectors.snapshot import Snapshot, SomeRows
 from kb.engine.storage.sqlite.word_index import read_ids
 from kb.engine.storage.tables.allowed import AllowedScopes
-from kb.engine.storage.tables.id_sets import IdSet, Mask
+from kb.engine.storage.tables.id_sets import IdSet
 from kb.engine.storage.words.phrases import find_excluded, find_required
 
 

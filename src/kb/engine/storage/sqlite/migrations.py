@@ -29,7 +29,7 @@ from kb.engine.storage.sqlite.connection import SqliteConnection
 from kb.engine.storage.sqlite.database import LOGS, PAGE_BYTES, Database, open_untouched, translated_errors
 from kb.engine.storage.sqlite.integrity import check_base
 from kb.engine.storage.sqlite.takeover import V2, find_v2_base, is_v2, take_over
-from kb.engine.storage.tables.meta import declare_whole
+from kb.engine.storage.tables.meta import declare_whole, write_meta
 
 log = logging.getLogger(__name__)
 
@@ -124,7 +124,7 @@ def _load_steps() -> dict[int, str]:
 
 def _build(db: apsw.Connection) -> None:
     _apply_steps(db, after=0)
-    db.execute("INSERT INTO meta VALUES ('database_id', ?)", (str(uuid.uuid4()),))
+    write_meta(db, "database_id", str(uuid.uuid4()))
 
 
 def _apply_steps(db: apsw.Connection, *, after: int) -> None:

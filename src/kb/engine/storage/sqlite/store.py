@@ -2,7 +2,8 @@
 
 The work is done by the parts it is composed of, one a subject, which share one `Database`:
 
-- `documents`: documents with their chunks, words and vectors
+- `base`: what the base is known by, and whether it can be written
+- `documents`: documents with their chunks, words and vectors; `chunks`: those that a search found
 - `revisions`: what notes said before; `tags`
 - `jobs`: the queue; `claims`: what workers do with it; `reindexing`: work that goes through all documents
 - `journal`: what happened, for the audit log and for those who watch
@@ -20,15 +21,13 @@ Each public method is one transaction, or part of that of `one_moment`. The inva
 """
 
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
 import apsw
 
-from kb.engine.errors import KbError
 from kb.engine.model import Cleared, Statistics
 from kb.engine.storage.sqlite.checksums import register_checksum
 from kb.engine.storage.sqlite.chunk_places import ChunkPlaces
@@ -92,13 +91,6 @@ class SqliteStore(SharedParts, KeywordRows, MatchingRows, IntegrityRows):
             build_files(self._database, self._path, self._model_fingerprint)
             is_merged = merge_full_text(self._database, chunk_count=chunk_count)
             self._tuned_at = newest if is_merged else None
-
-    def find_trouble(self) -> str | None:
-        if self._database.trouble is not None:
-            with suppress(KbError), self._database.write() as db:
-                # Only what changes something is really written.
-                db.execute("INSERT OR REPLACE INTO meta VALUES ('written_at', ?)", (str(time.time_ns()),))
-        return self._database.trouble
 
     def watch_jobs(self, on_job: Callable[[], None], stopping: threading.Event) -> None:
         """There is no other machine: the engine itself tells its worker."""

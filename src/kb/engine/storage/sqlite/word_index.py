@@ -22,11 +22,10 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from kb.engine.model import Ids
+from kb.engine.model import Ids, Mask
 from kb.engine.storage.sqlite.index_log import documents_changed_since
 from kb.engine.storage.sqlite.match_expression import expression_of
 from kb.engine.storage.sqlite.time_limit import time_limited
-from kb.engine.storage.tables.id_sets import Mask
 from kb.engine.storage.tables.rows import LARGEST_ID, fetch_all
 from kb.engine.storage.words.phrases import Phrase
 from kb.engine.storage.words.tokens import find_terms, tokenize

@@ -1,11 +1,15 @@
-"""What a base is known by, and where its originals are."""
+"""What a base is known by, where its originals are, and whether it can be written."""
 
+import time
+from contextlib import suppress
+
+from kb.engine.errors import KbError
 from kb.engine.storage.tables.connection import Database
 from kb.engine.storage.tables.meta import read_meta, write_meta
 
 
 class BaseRows:
-    """The part of the store that tells one base from another."""
+    """The part of the store that is about the base as a whole."""
 
     _database: Database
 
@@ -24,3 +28,10 @@ class BaseRows:
             if known is None:
                 write_meta(db, "originals", mark)
             return known or mark
+
+    def find_trouble(self) -> str | None:
+        if self._database.trouble is not None:
+            with suppress(KbError), self._database.write() as db:
+                # Only what changes something is really written.
+                write_meta(db, "written_at", str(time.time_ns()))
+        return self._database.trouble

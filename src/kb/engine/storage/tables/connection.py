@@ -132,6 +132,9 @@ class Connection(Executor, Protocol):
 
 
 class Database(Protocol):
+    trouble: str | None
+    """Why the last write did not work, if the database or its disk was to blame."""
+
     def read(self) -> AbstractContextManager[Connection]:
         """All that is read in the block is as of one moment."""
         ...

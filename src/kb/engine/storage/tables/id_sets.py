@@ -3,12 +3,8 @@
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from kb.engine.model import Ids
-
-Mask = npt.NDArray[np.bool_]
-
+from kb.engine.model import Ids, Mask
 
 # A table has at most so many places: 64 MB.
 MOST_PLACES = 1 << 26

@@ -1,9 +1,9 @@
 """The parts that both stores are made of; each adds how it finds, and how it checks itself."""
 
 from kb.engine.storage.tables.base import BaseRows
+from kb.engine.storage.tables.chunks import ChunkRows
 from kb.engine.storage.tables.claims import ClaimRows
 from kb.engine.storage.tables.documents import DocumentRows
-from kb.engine.storage.tables.found import FoundRows
 from kb.engine.storage.tables.jobs import JobRows
 from kb.engine.storage.tables.journal import JournalRows
 from kb.engine.storage.tables.mapping import MappingRows
@@ -15,6 +15,7 @@ from kb.engine.storage.tables.tags import TagRows
 
 class SharedParts(
     DocumentRows,
+    ChunkRows,
     RevisionRows,
     TagRows,
     JobRows,
@@ -22,7 +23,6 @@ class SharedParts(
     ReindexingRows,
     PortableRows,
     JournalRows,
-    FoundRows,
     MappingRows,
     BaseRows,
 ):

@@ -1,6 +1,7 @@
 // One request to the engine: the key in its header, problems as errors.
 
 import { readKey } from "./key.js";
+import { queryString } from "./query.js";
 
 const API = "/api/v1";
 
@@ -74,15 +75,4 @@ export async function call(method, path, { query, body, ifMatch, headers = {}, s
   });
   const answer = await response.json();
   return { answer, etag: response.headers.get("ETag") };
-}
-
-export function queryString(query = {}) {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    for (const one of [value].flat()) {
-      if (one !== undefined && one !== null && one !== "") parameters.append(name, one);
-    }
-  }
-  const text = parameters.toString();
-  return text && `?${text}`;
 }

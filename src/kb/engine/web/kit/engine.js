@@ -1,6 +1,7 @@
 // What the page asks of the engine: one function a route, named as in the HTTP reference.
 
-import { call, request, queryString } from "./calling.js";
+import { call, request } from "./calling.js";
+import { queryString } from "./query.js";
 import { sendWithProgress } from "./sending.js";
 
 const answerOf = async (promise) => (await promise).answer;
@@ -15,6 +16,10 @@ export const deleteDocument = (id, { keepalive } = {}) => answerOf(call("DELETE"
 export const changeTags = (id, { add = [], remove = [] }) =>
   answerOf(call("PATCH", `/documents/${encodeURIComponent(id)}/tags`, { body: { add, remove } }));
 export const listTags = async (signal) => (await answerOf(call("GET", "/tags", { signal }))).tags;
+
+/** Random; `crypto.randomUUID` is only there under https and on the own machine. */
+export const newIdempotencyKey = () =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** The job. Said twice with the same `idempotencyKey`, it is one note. */
 export const addNote = (note, idempotencyKey) =>

@@ -1,8 +1,8 @@
 // What happens in the base, as it happens: the engine's event stream, read with fetch so that the key stays in a header.
 //
-// `changes` tells `job`, `document_added`, `document_changed`, `document_deleted`, `everything_deleted` and `missed` as
-// they come (event.detail is what the engine told), and `lost` and `back` of the connection itself. After `back` all
-// that was missed meanwhile has been or will be told, or `missed` says that it cannot be.
+// `changes` tells `job`, `document_added`, `document_changed`, `document_deleted`, `everything_deleted`, `map_changed` and
+// `missed` as they come (event.detail is what the engine told), and `lost` and `back` of the connection itself. After
+// `back` all that was missed meanwhile has been or will be told, or `missed` says that it cannot be.
 //
 // A hidden tab does not listen: a browser opens no more than six connections to one engine, and six tabs would take
 // them all. The number of the last event brings it up to date when it is looked at again.

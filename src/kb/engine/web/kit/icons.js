@@ -27,7 +27,6 @@ const PATHS = {
   up: "M12 19V5M6 11l6-6 6 6",
   down: "M12 5v14M6 13l6 6 6-6",
   check: "M5 13l4 4L19 7",
-  more: "M5 12v.1M12 12v.1M19 12v.1",
   image: "M4 5h16v14H4zM4 16l5-5 4 4 3-3 4 4M9 9v.1",
   warning: "M12 4 2.500 20h19zM12 10v4M12 17v.1",
 };

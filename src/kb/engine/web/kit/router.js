@@ -4,6 +4,8 @@
 //
 // A view says `go` for a step that Back should undo, and `adjust` for one that it should not (typing, selecting).
 
+import { queryString } from "./query.js";
+
 const listeners = new Set();
 
 export function currentPlace() {
@@ -17,16 +19,7 @@ function parsePlace(text) {
 }
 
 /** The address of a place, for links: `placeOf("/documents/42", {page: 3})`. Lists repeat; what is empty is left out. */
-export function placeOf(path, params = {}) {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(params)) {
-    for (const one of [value].flat()) {
-      if (one !== undefined && one !== null && one !== "") query.append(name, one);
-    }
-  }
-  const text = query.toString();
-  return `#${path}${text && `?${text}`}`;
-}
+export const placeOf = (path, params) => `#${path}${queryString(params)}`;
 
 export function go(path, params) {
   const place = placeOf(path, params);

@@ -1,5 +1,7 @@
 // One file on its way into the base: waiting, being sent, then a job of the engine, and how that ended.
 
+import { newIdempotencyKey } from "../kit/engine.js";
+
 const UNDER_WAY = new Set(["waiting", "sending", "working"]);
 
 export class Addition {
@@ -33,7 +35,7 @@ export class Addition {
   /** What sending it has to know: a key under which the engine takes it only once, and when to stop. */
   begin() {
     this.#sending = new AbortController();
-    this.key = randomKey();
+    this.key = newIdempotencyKey();
     this.state = "sending";
     return this.#sending.signal;
   }
@@ -57,9 +59,4 @@ export class Addition {
     else if (job.status === "failed") this.fail(job.error?.message ?? "The engine could not read it.");
     else this.state = job.status === "cancelled" ? "cancelled" : "working";
   }
-}
-
-/** `crypto.randomUUID` is only there under https and on the own machine. */
-function randomKey() {
-  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

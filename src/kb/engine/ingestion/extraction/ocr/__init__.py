@@ -1,0 +1,1 @@
+"""What pictures say. `page` reads one; `child` does so in a process of its own."""

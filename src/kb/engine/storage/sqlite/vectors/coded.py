@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from kb.engine.model import Background, Ids, Vector, Vectors
+from kb.engine.model import Background, Ids, Mask, Vector, Vectors
 from kb.engine.storage.sqlite.vectors.codes import Codes, compare_signs, count_differences, pick_nearest
 from kb.engine.storage.sqlite.vectors.nearest import NONE_NEAR, Nearest, measure_background, take_best
-from kb.engine.storage.tables.id_sets import Mask
 
 # The numbers of a vector of length 1 lie between -1 and 1.
 STEPS_PER_UNIT = 32_767

@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kb.engine.model import Ids, Vector, Vectors
+from kb.engine.model import Ids, Mask, Vector, Vectors
 from kb.engine.storage.sqlite.vectors.nearest import NONE_NEAR, Nearest, measure_background, take_best
 from kb.engine.storage.sqlite.vectors.reading import Batch
-from kb.engine.storage.tables.id_sets import Mask
 
 # When this share of the rows is dead they are squeezed out; until then they only cost scanning time.
 DEAD_SHARE_TO_COMPACT = 0.2

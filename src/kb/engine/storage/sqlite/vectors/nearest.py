@@ -6,11 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kb.engine.model import Background, Ids
+from kb.engine.model import NO_BACKGROUND, Background, Ids
 
 Cosines = npt.NDArray[np.float32]
-
-NO_BACKGROUND = Background(mean=0.0, deviation=0.0, count=0)
 
 
 class Nearest(NamedTuple):

@@ -7,11 +7,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kb.engine.model import Ids, LoadedVectors, Matches, Vector, VectorMatches, Vectors
+from kb.engine.model import NO_BACKGROUND, Ids, LoadedVectors, Mask, Matches, Vector, VectorMatches, Vectors
 from kb.engine.storage.sqlite.vectors.coded import CodedRows
 from kb.engine.storage.sqlite.vectors.exact import ExactRows
-from kb.engine.storage.sqlite.vectors.nearest import NO_BACKGROUND, join_backgrounds
-from kb.engine.storage.tables.id_sets import Mask
+from kb.engine.storage.sqlite.vectors.nearest import join_backgrounds
 
 SomeRows: TypeAlias = CodedRows | ExactRows
 

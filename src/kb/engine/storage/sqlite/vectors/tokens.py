@@ -2,16 +2,17 @@
 
 import apsw
 
+from kb.engine.storage.tables.meta import read_meta, write_meta
+
 KEY = "vector_files"
 
 
 def read_token(db: apsw.Connection) -> str | None:
-    token: str | None = db.execute("SELECT value FROM meta WHERE key = ?", (KEY,)).get
-    return token
+    return read_meta(db, KEY)
 
 
 def write_token(db: apsw.Connection, token: str) -> None:
-    db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (KEY, token))
+    write_meta(db, KEY, token)
 
 
 def remove_token(db: apsw.Connection) -> None:

@@ -3,7 +3,7 @@
 import { el, fill } from "../../kit/dom.js";
 import { icon } from "../../kit/icons.js";
 
-const MAX_TITLE = 1000;
+const MAX_TITLE = 500;
 
 export class Naming {
   element = el("div", { class: "naming" });

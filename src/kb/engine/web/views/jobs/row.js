@@ -7,10 +7,10 @@ import { placeOf } from "../../kit/router.js";
 import { ago, at, count, seconds } from "../../kit/wording.js";
 
 const WORDS = { queued: "Queued", running: "Running", completed: "Done", failed: "Failed", cancelled: "Cancelled" };
-const KINDS = { reindex: "Making the index anew", import: "Import of a bundle" };
+const KINDS = { reindex: "Making the index anew" };
 
 const isUnended = ({ status }) => status === "queued" || status === "running";
-const isRetried = ({ status, type }) => (status === "failed" || status === "cancelled") && type in { file: 1, note: 1, reindex: 1 };
+const canBeRetried = ({ status }) => status === "failed" || status === "cancelled";
 
 export class JobRow {
   element = el("li", { class: "job card" });
@@ -50,7 +50,7 @@ export class JobRow {
     const verb = isUnended(job) ? "Cancel" : "Try again";
     fill(this.#act, icon(isUnended(job) ? "close" : "retry"), verb);
     this.#act.setAttribute("aria-label", `${verb}: ${nameOf(job)}`);
-    this.#act.hidden = !isUnended(job) && !isRetried(job);
+    this.#act.hidden = !isUnended(job) && !canBeRetried(job);
     this.#open.hidden = job.document_id === null;
     if (job.document_id !== null) this.#open.setAttribute("href", placeOf(`/documents/${job.document_id}`));
     if (!hadFocus || !this.#act.hidden) return;

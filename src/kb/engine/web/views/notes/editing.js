@@ -4,6 +4,7 @@
 import { copyText } from "../../actions/copying.js";
 import { ask } from "../../kit/dialogs.js";
 import { el, fill } from "../../kit/dom.js";
+import { newIdempotencyKey } from "../../kit/engine.js";
 import { changes } from "../../kit/events.js";
 import { announce, notify } from "../../kit/notices.js";
 import { adjust, go } from "../../kit/router.js";
@@ -13,7 +14,7 @@ import { isSameContent, mergeTags, NOTHING } from "./content.js";
 import { drawDifferences, mergeTexts } from "./differences.js";
 import { Draft } from "./drafts.js";
 import { MAX_CHARACTERS, NoteForm } from "./form.js";
-import { addNote, ChangedElsewhere, changeNote, isGone, newKey, readNote, reasonOf } from "./saving.js";
+import { addNote, ChangedElsewhere, changeNote, isGone, readNote, reasonOf } from "./saving.js";
 
 const KEEP_AFTER_MS = 300;
 const ASIDE_MS = 30_000;
@@ -137,7 +138,7 @@ export class Editing {
 
   async #add(content) {
     // Sent again because no answer came, it is the same note; written on meanwhile, it is another.
-    if (!isSameContent(content, this.#attempt.content)) this.#attempt = { content, key: newKey() };
+    if (!isSameContent(content, this.#attempt.content)) this.#attempt = { content, key: newIdempotencyKey() };
     this.#form.isLocked = true;
     try {
       const id = await addNote(content, this.#attempt.key);

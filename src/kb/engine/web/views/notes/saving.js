@@ -53,9 +53,6 @@ export function reasonOf(error) {
 
 export const isGone = (error) => error.status === 404;
 
-/** Random, also where the browser keeps `randomUUID` from pages without TLS. */
-export const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-
 const isOver = ({ status }) => status !== "queued" && status !== "running";
 
 function untilDone(job) {

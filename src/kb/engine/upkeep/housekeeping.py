@@ -25,7 +25,7 @@ def forget_the_old(store: Store, originals: Originals, now: datetime) -> None:
 
 
 def keep_up(store: Store, originals: Originals, clock: Callable[[], datetime], stopping: threading.Event) -> None:
-    """Do it at once and then every hour, until told to stop."""
+    """Forget what is old at once, and then every hour until told to stop."""
     while True:
         try:
             forget_the_old(store, originals, clock())

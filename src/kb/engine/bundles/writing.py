@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from uuid import UUID
 
-from kb.engine.exchange.bundle import BLOCK_BYTES, BundleEnd, BundleNotice, padding_of
+from kb.engine.bundles.bundle import BLOCK_BYTES, BundleEnd, BundleNotice, padding_of
 from kb.engine.model.portable import PortableDocument
 
 

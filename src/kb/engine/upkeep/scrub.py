@@ -50,7 +50,7 @@ def scrub_if_due(store: Store, originals: Originals, clock: Callable[[], datetim
     found = state.found
     steps = check_in_steps(store, originals, state.cursor or CheckCursor(), partial(_look_up, rest))
     while True:
-        if _has_work(store):
+        if store.count_jobs().has_work:
             if rest(LOOK_EVERY_SECONDS):
                 return
             continue
@@ -81,8 +81,3 @@ def _look_up(rest: Rest) -> None:
 def _is_due(state: Scrub, now: datetime) -> bool:
     every = EVERY_AFTER_DAMAGE if state.damage_count else EVERY
     return state.finished_at is None or now - state.finished_at >= every
-
-
-def _has_work(store: Store) -> bool:
-    queue = store.count_jobs()
-    return queue.queued + queue.running > 0

@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Generator, Iterator
 from contextlib import closing
 
+from kb.engine.bundles.writing import begin_bundle, begin_original, end_bundle, end_original, render_document
 from kb.engine.errors import Unavailable
-from kb.engine.exchange.writing import begin_bundle, begin_original, end_bundle, end_original, render_document
 from kb.engine.model import DocumentId
 from kb.engine.model.portable import DocumentRecord, PortableDocument
 from kb.engine.originals import MissingOriginal, OpenOriginal, Originals

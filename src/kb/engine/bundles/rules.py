@@ -11,16 +11,18 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
+from kb.engine.model.limits import (
+    MAX_METADATA_DEPTH,
+    MAX_SOURCE_PATH_CHARACTERS,
+    MAX_TAG_CHARACTERS,
+    MAX_TITLE_CHARACTERS,
+    is_deeper_than,
+)
 from kb.engine.model.portable import DocumentRecord, PortableDocument, PortableRevision
 
 # Far beyond any count of versions, pages and bytes, and far from where SQLite's integers end.
 LARGEST_NUMBER = 2**53
 LARGEST_VERSION = 2**31
-# It stands in the full-text index with every chunk.
-MAX_TITLE_CHARACTERS = 10_000
-MAX_TAG_CHARACTERS = 200
-MAX_SOURCE_PATH_CHARACTERS = 4096
-MAX_METADATA_DEPTH = 32
 # What rounding to float32 may add to the length of a unit vector, with room to spare.
 UNIT_TOLERANCE = 1e-3
 
@@ -86,18 +88,13 @@ def _is_utc(time: datetime) -> bool:
 
 
 def _check_metadata(record: DocumentRecord) -> Iterator[str]:
-    if _is_deeper_than(MAX_METADATA_DEPTH, record.metadata):
+    if is_deeper_than(MAX_METADATA_DEPTH, record.metadata):
         yield f"metadata must be nested at most {MAX_METADATA_DEPTH} deep"
         return
     try:
         json.dumps(record.metadata, allow_nan=False)
     except ValueError:
         yield "metadata must be JSON without NaN and infinity"
-
-
-def _is_deeper_than(depth: int, value: object) -> bool:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return depth < 0 or any(_is_deeper_than(depth - 1, one) for one in inner)
 
 
 def _check_content(record: DocumentRecord) -> Iterator[str]:

@@ -5,8 +5,8 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
+from kb.engine.bundles.reading import IncomingOriginal, read_bundle
 from kb.engine.errors import DocumentNotFound, FileTooLarge, InvalidRequest, KbError
-from kb.engine.exchange.reading import IncomingOriginal, read_bundle
 from kb.engine.model import EmbeddingModel
 from kb.engine.model.portable import Arrival, Arrived, DocumentRecord, PortableDocument
 from kb.engine.originals import DamagedOriginal, IncomingFile, Originals

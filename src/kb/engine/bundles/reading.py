@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
+from kb.engine.bundles.bundle import BLOCK_BYTES, BundleEnd, BundleNotice, DocumentMember, padding_of
+from kb.engine.bundles.rules import find_fault
 from kb.engine.errors import InvalidRequest, TooLarge, UnsupportedFormat
-from kb.engine.exchange.bundle import BLOCK_BYTES, BundleEnd, BundleNotice, DocumentMember, padding_of
-from kb.engine.exchange.rules import find_fault
 from kb.engine.model import Vectors
 from kb.engine.model.portable import PortableDocument
 

@@ -1,0 +1,16 @@
+"""How much a document may be told of, whichever way it comes: by a request, in a bundle, from a base of kb v2."""
+
+MAX_GIVEN_TITLE_CHARACTERS = 500
+"""Of a title that a caller gives, or that a file gives itself."""
+MAX_TITLE_CHARACTERS = 10_000
+"""Of one that a document has already: it stands in the full-text index with every chunk."""
+MAX_TAG_CHARACTERS = 200
+MAX_SOURCE_PATH_CHARACTERS = 4096
+MAX_METADATA_DEPTH = 32
+"""Readers of JSON give up at some depth, and what is stored must be readable by all of them."""
+
+
+def is_deeper_than(depth: int, value: object) -> bool:
+    """Whether JSON is nested so deep."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return depth < 0 or any(is_deeper_than(depth - 1, one) for one in inner)
