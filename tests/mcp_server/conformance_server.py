@@ -39,8 +39,9 @@ from mcp.types import (
 )
 from starlette.routing import Route, Router, WebSocketRoute
 
+from kb.access import Access
 from kb.client import EngineClient, Json
-from kb.listening import Access, listen, url_of
+from kb.listening import listen, url_of
 from kb.mcp import resources
 from kb.mcp.announcements import Announcements
 from kb.mcp.app import PATH

@@ -14,8 +14,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, Router, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from kb.access import Access
 from kb.client import EngineClient
-from kb.listening import Access
 from kb.logs import LogFormat
 from kb.mcp.announcements import Announcements
 from kb.mcp.calling import ToolCalls

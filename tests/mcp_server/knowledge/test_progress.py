@@ -29,8 +29,8 @@ from tests.mcp_server.test_other_clients import TypeScriptClient
 from tests.pdf_files import make_text_pdf
 from tests.scanned_pages import write_scan
 
+from kb.access import Access
 from kb.client import EngineClient, Json
-from kb.listening import Access
 from kb.mcp.announcements import Announcements
 from kb.mcp.exchange import Exchange
 from kb.mcp.guard import Guard
