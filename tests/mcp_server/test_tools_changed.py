@@ -24,7 +24,7 @@ from kb.mcp.errors import ToolError
 from kb.mcp.process import start_mcp
 from kb.mcp.toolsets.kb import KB_TOOLS
 from kb.mcp.toolsets.knowledge.tools import KNOWLEDGE_TOOLS
-from kb.mcp.watching import WatchedEngine
+from kb.mcp.watched_engine import WatchedEngine
 from kb.settings import LOOPBACK_NAMES
 
 CHANGED = "notifications/tools/list_changed"
