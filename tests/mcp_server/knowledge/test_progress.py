@@ -12,7 +12,7 @@ import pytest
 from starlette.routing import Route, Router
 from tests.amounts import IS_FULL
 from tests.engine_program import EngineProgram
-from tests.following import PAGE_MESSAGE
+from tests.following_jobs import PAGE_MESSAGE
 from tests.mcp_server.knowledge.conftest import Write
 from tests.mcp_server.knowledge.speaking import (
     BOTH,
