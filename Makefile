@@ -2,6 +2,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# What runs kb, and with it what checks and tests it.
+INSTALLED := .venv/.installed
 STAMP := .venv/.set-up
 NODE_STAMP := .node/.set-up
 # Node.js trusts a list of its own, on which the proxy of a company never is; the system's list has it.
@@ -11,14 +13,14 @@ CERTIFICATES := $(wildcard /etc/ssl/certs/ca-certificates.crt)
 # as `make clean test`, go one after the other.
 MAKEFLAGS += $(if $(word 2,$(MAKECMDGOALS)),,--jobs=2)
 
-.PHONY: help setup run check test test-all faults load soak mutants audit strace chromium conformance evaluate bench docs screens pictures lock clean
+.PHONY: help setup run check test test-all faults load soak mutants audit strace chromium conformance evaluate bench docs screens pictures dist lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Make .venv, install everything into it and fetch the model (once)
 
-run: $(STAMP) ## Set up if need be, then start kb; Ctrl-C stops it
+run: $(INSTALLED) ## Install what kb needs to run if need be, then start it; Ctrl-C stops it
 	@exec $(BIN)/kb up
 
 .PHONY: format lint types unit imports
@@ -71,6 +73,7 @@ audit: $(STAMP) ## Look for known vulnerabilities in what is pinned, and list al
 	@test -x .audit/bin/pip-audit || { $(PYTHON) -m venv .audit && \
 		.audit/bin/pip install --quiet --disable-pip-version-check pip-audit==2.10.1; }
 	.audit/bin/pip-audit --strict --require-hashes --disable-pip --requirement requirements.lock
+	.audit/bin/pip-audit --strict --require-hashes --disable-pip --requirement requirements-dev.lock
 
 conformance: $(STAMP) $(NODE_STAMP) ## Run the official suite of MCP for each revision of the protocol
 	$(BIN)/python -m tests.mcp_server.conformance
@@ -100,26 +103,39 @@ pictures: $(STAMP) chromium ## Take the docs' pictures of the web page anew, fro
 	$(BIN)/python -m docs.pictures
 
 # Pins stay as they are unless pyproject.toml rules them out; ARGS=--upgrade moves them.
+dist: $(STAMP) ## Build the source archive and the wheel into dist/
+	$(BIN)/python -m build --no-isolation --outdir dist
+
 lock: $(STAMP) ## Pin what pyproject.toml asks for (ARGS=--upgrade: at its newest)
-	$(BIN)/python -c "$$LIST_REQUIREMENTS" | CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile \
-		--quiet --generate-hashes --allow-unsafe --strip-extras --no-emit-options \
-		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
-		$(ARGS) --output-file requirements.lock -
+	$(BIN)/python -c "$$LIST_REQUIREMENTS" running | $(pip_compile) --output-file requirements.lock -
+	$(BIN)/python -c "$$LIST_REQUIREMENTS" developing | \
+		$(pip_compile) --constraint requirements.lock --output-file requirements-dev.lock -
+
+pip_compile = CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile \
+	--quiet --generate-hashes --allow-unsafe --strip-extras --no-emit-options \
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host $(ARGS)
 
 clean: ## Remove .venv, .node, .audit, .peers and all that the tools left behind
 	rm -rf .venv .node .audit .peers dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .schemathesis
 	find src tests evaluation bench docs deploy -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The stamp comes last, so that a set-up that failed half-way is done again.
-$(STAMP): requirements.lock pyproject.toml
+# A stamp comes last, so that a set-up that failed half-way is done again.
+pip_install = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+$(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "kb needs Python 3.11 or newer, and '$(PYTHON)' is: $$($(PYTHON) --version 2>&1 | head -n 1)." >&2; \
 		echo "Install it, or name another: make setup PYTHON=python3.12" >&2; exit 1; }
-	@echo "Setting up .venv (about a minute the first time) ..."
+	@echo "Installing kb into .venv (about a minute the first time) ..."
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@$(BIN)/kb model fetch
+	@$(pip_install) --require-hashes -r requirements.lock
+	@$(pip_install) --no-deps --no-build-isolation -e .
+	@$(BIN)/kb model fetch >/dev/null
+	@touch $@
+
+$(STAMP): $(INSTALLED) requirements-dev.lock
+	@echo "Installing what checks and tests kb ..."
+	@$(pip_install) --require-hashes -r requirements-dev.lock
 	@touch $@
 
 # What kb is measured against has environments of its own: the stores, and the usual way to embed.
@@ -168,15 +184,16 @@ $(NODE_STAMP): tests/package.json
 	@touch $@
 
 # pip-compile reads no dependency groups, and what builds the project must be pinned too: hatchling needs
-# editables for an editable install. The project's own extras, named in `all`, are listed one by one.
+# editables for an editable install, and an older pip takes no hashes from a constraints file (deploy/install.sh). The
+# project's own extras, named in `all`, are listed one by one.
 define LIST_REQUIREMENTS
-import tomllib
+import sys, tomllib
 with open('pyproject.toml', 'rb') as file:
     tree = tomllib.load(file)
 project = tree['project']
 extras = [line for extra in project['optional-dependencies'].values() for line in extra]
-wanted = tree['build-system']['requires'] + ['editables'] + project['dependencies']
-wanted += [line for line in extras if not line.startswith(project['name'] + '[')]
-print(*wanted, *tree['dependency-groups']['dev'], sep='\n')
+running = tree['build-system']['requires'] + ['editables', 'pip'] + project['dependencies']
+running += [line for line in extras if not line.startswith(project['name'] + '[')]
+print(*(running if sys.argv[1:] == ['running'] else tree['dependency-groups']['dev']), sep='\n')
 endef
 export LIST_REQUIREMENTS

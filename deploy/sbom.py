@@ -1,6 +1,6 @@
 """What kb is made of, as a CycloneDX document on standard output: `make audit`.
 
-Every package of requirements.lock with its licence and the digests that an installation may have; below it what it
+Every package of the two locks with its licence and the digests that an installation may have; below it what it
 brings along in other languages; and the models. The same code gives the same document: it holds no time.
 """
 
@@ -27,6 +27,7 @@ from kb.engine.ingestion.extraction.ocr.models import DETECTION, RECOGNITION
 from kb.version import VERSION
 
 ROOT = Path(__file__).parents[1]
+LOCKS = ("requirements.lock", "requirements-dev.lock")
 # As their files say, whose metadata say nothing.
 LICENCES = {"resvg-py": "MIT", "editables": "MIT"}
 Component: TypeAlias = dict[str, Any]  # Any: JSON
@@ -34,7 +35,7 @@ Component: TypeAlias = dict[str, Any]  # Any: JSON
 
 def describe() -> Component:
     needed = _find_needed()
-    packages = [_describe_package(*pinned, needed) for pinned in _read_lock()]
+    packages = [_describe_package(name, *pinned, needed) for name, pinned in sorted(_read_locks().items())]
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
@@ -44,10 +45,11 @@ def describe() -> Component:
     }
 
 
-def _read_lock() -> Iterator[tuple[str, str, list[str]]]:
-    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    for name, version, rest in re.findall(r"^([\w.-]+)==(\S+).*((?:\\\n    --hash=\S+ ?)+)", lock, re.MULTILINE):
-        yield name, version, re.findall(r"sha256:([0-9a-f]{64})", rest)
+def _read_locks() -> dict[str, tuple[str, list[str]]]:
+    """Version and digests of each package; where both locks have one, they agree: the second is bound by the first."""
+    locks = "".join((ROOT / name).read_text(encoding="utf-8") for name in LOCKS)
+    pinned = re.findall(r"^([\w.-]+)==(\S+).*((?:\\\n    --hash=\S+ ?)+)", locks, re.MULTILINE)
+    return {name: (version, re.findall(r"sha256:([0-9a-f]{64})", rest)) for name, version, rest in pinned}
 
 
 def _describe_package(name: str, version: str, digests: list[str], needed: set[str]) -> Component:

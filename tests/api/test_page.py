@@ -10,10 +10,12 @@ import pytest
 from starlette.testclient import TestClient
 from tests.api.calls import OPEN, assert_problem
 
+from kb import sample
 from kb.engine.api import page
 from kb.engine.api.guard import Access
-from kb.engine.api.page import FOLDER, MEDIA_TYPES
+from kb.engine.api.page import FOLDERS, MEDIA_TYPES
 
+FOLDER = FOLDERS[""]
 FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file())
 SCRIPTS = [name for name in FILES if name.endswith(".js")]
 # Ways from a string to markup or to code, and addresses of others.
@@ -59,11 +61,13 @@ def named_in_the_page(client: TestClient) -> set[str]:
 def test_w1_every_file_is_served_under_the_same_policy_and_kept_for_good(locked: TestClient) -> None:
     [place] = {"/".join(path.split("/")[:3]) for path in named_in_the_page(locked)}
 
-    for name in set(FILES) - {"index.html"}:
+    shipped = {name: FOLDER / name for name in set(FILES) - {"index.html"}}
+    shipped |= {f"sample/{path.name}": path for path in sample.FOLDER.iterdir() if path.suffix in MEDIA_TYPES}
+    for name, path in shipped.items():
         answer = locked.get(f"{place}/{name}")
 
         assert answer.status_code == 200, name
-        assert answer.content == (FOLDER / name).read_bytes(), name
+        assert answer.content == path.read_bytes(), name
         assert answer.headers["content-type"].split(";")[0] == MEDIA_TYPES[Path(name).suffix], name
         assert "trusted-types 'none'" in answer.headers["content-security-policy"], name
         assert "immutable" in answer.headers["cache-control"], name
@@ -91,7 +95,7 @@ def test_what_others_left_beside_the_files_is_not_served(
         (tmp_path / "web" / name).write_text("of an editor")
     before = named_in_the_page(open_api(OPEN))
 
-    monkeypatch.setattr(page, "FOLDER", tmp_path / "web")
+    monkeypatch.setitem(page.FOLDERS, "", tmp_path / "web")
 
     assert named_in_the_page(open_api(OPEN)) == before
 

@@ -17,7 +17,7 @@ from kb.cli.table import ALIASES, ENTRIES
 # C1 of the specification, word by word.
 NAMES = (
     "up engine mcp worker add addnote updatenote edit search get list tag tags delete clear jobs cancel retry history "
-    "status open sync export import backup restore reindex doctor config model eval connect completion version"
+    "status open sync export import backup restore reindex doctor config model eval connect completion version demo"
 )
 
 

@@ -2,6 +2,8 @@ from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 NAMES_THAT_SAY_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc"}
 
@@ -52,8 +54,9 @@ def test_no_text_names_a_folder_of_this_machine() -> None:
     assert not bound, f"These name a folder that no other machine has: {bound}"
 
 
-def test_the_lock_says_what_to_install_and_not_from_where() -> None:
-    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-dev.lock"])
+def test_the_locks_say_what_to_install_and_not_from_where(name: str) -> None:
+    lock = (ROOT / name).read_text(encoding="utf-8")
 
     assert "://" not in lock
     assert "--index-url" not in lock

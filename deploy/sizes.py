@@ -1,0 +1,38 @@
+"""What each installed package takes on disk: `python -m deploy.sizes FOLDER`, a site-packages folder.
+
+What pip has compiled is counted with the rest; docs/how-to/install.md shows the tables.
+"""
+
+import sys
+from importlib.metadata import distributions
+from pathlib import Path
+
+BYTES_PER_MB = 1_000_000
+
+
+def measure(site_packages: Path) -> dict[str, int]:
+    """Bytes by package, the largest first."""
+    sizes = {
+        distribution.metadata["Name"]: sum(
+            Path(file.locate()).stat().st_size for file in distribution.files or [] if Path(file.locate()).is_file()
+        )
+        for distribution in distributions(path=[str(site_packages)])
+    }
+    return dict(sorted(sizes.items(), key=lambda size: -size[1]))
+
+
+def render(sizes: dict[str, int], *, least_mb: float = 1.0) -> str:
+    """A table in Markdown; the packages below the least share a row."""
+    shown = {name: size for name, size in sizes.items() if size >= least_mb * BYTES_PER_MB}
+    rest = len(sizes) - len(shown)
+    rows = [
+        *shown.items(),
+        (f"{rest} others", sum(sizes.values()) - sum(shown.values())),
+        ("**all**", sum(sizes.values())),
+    ]
+    lines = [f"| {name} | {size / BYTES_PER_MB:.1f} |" for name, size in rows]
+    return "\n".join(["| package | MB |", "|---|---|", *lines, ""])
+
+
+if __name__ == "__main__":
+    sys.stdout.write(render(measure(Path(sys.argv[1]))))

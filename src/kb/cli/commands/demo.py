@@ -1,0 +1,95 @@
+"""The command `demo`: documents to try kb with."""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kb.cli.confirming import require_consent
+from kb.cli.options import EngineUrl, Yes
+from kb.sample import FOLDER, INDEX, TAG
+
+if TYPE_CHECKING:
+    from kb.cli.exits import Exit
+    from kb.client import EngineClient, Json
+
+HITS_SHOWN = 2
+
+
+def demo(
+    *,
+    remove: Annotated[bool, typer.Option("--remove", help="Delete the sample again.")] = False,
+    yes: Yes = False,
+    engine_url: EngineUrl = None,
+) -> None:
+    """Add a few sample documents and show three searches.
+
+    $ kb demo
+    $ kb demo --remove
+
+    The sample is nine short documents of a community garden, with the tag `sample`. What you have added yourself is
+    left alone.
+    """
+    index = json.loads(INDEX.read_text(encoding="utf-8"))
+    if remove:
+        _remove(index["metadata"], engine_url, yes=yes)
+    else:
+        _show(index, engine_url)
+
+
+def _show(index: "Json", engine_url: str | None) -> None:
+    from kb.cli.calling import call_engine
+    from kb.cli.render.demo import show_next, show_search
+    from kb.cli.render.links import find_open_engine
+
+    if code := call_engine(engine_url, lambda engine: _add(engine, index)):
+        raise typer.Exit(code)
+    found = call_engine(engine_url, lambda engine: _search(engine, index["to_try"]))
+    for search, answer in zip(index["to_try"], found, strict=True):
+        show_search(search, _tags_of(search), HITS_SHOWN, answer, open_engine=find_open_engine(engine_url))
+    show_next()
+
+
+async def _add(engine: "EngineClient", index: "Json") -> "Exit":
+    from kb.cli.jobs import follow
+
+    jobs = [
+        await engine.submit_file(FOLDER / file["name"], tags=file["tags"], metadata=index["metadata"])
+        for file in index["files"]
+    ]
+    return await follow(engine, [job["id"] for job in jobs], as_json=False)
+
+
+async def _search(engine: "EngineClient", searches: "list[Json]") -> "list[Json]":
+    return [await engine.search(search["q"], tags=_tags_of(search), top=HITS_SHOWN) for search in searches]
+
+
+def _tags_of(search: "Json") -> list[str]:
+    """What else is in the base is not to come first."""
+    return [TAG, *search.get("tags", ())]
+
+
+def _remove(mark: "Json", engine_url: str | None, *, yes: bool) -> None:
+    from kb.cli.calling import call_engine
+    from kb.cli.render.demo import question_before_removing, show_removed
+    from kb.cli.render.documents import NOBODY_TO_ASK, NOTHING_DELETED
+
+    found = call_engine(engine_url, lambda engine: _find(engine, mark))
+    if found:
+        question = question_before_removing(len(found))
+        require_consent(question, yes=yes, refusal=NOTHING_DELETED, nobody_to_ask=NOBODY_TO_ASK)
+        call_engine(engine_url, lambda engine: _delete(engine, found))
+    show_removed(len(found))
+
+
+async def _find(engine: "EngineClient", mark: "Json") -> "list[Json]":
+    from kb.client import read_all
+
+    # Somebody may use the tag for documents of their own.
+    tagged = read_all(engine.list_documents, "documents", tags=[TAG])
+    return [document async for document in tagged if document["metadata"].items() >= mark.items()]
+
+
+async def _delete(engine: "EngineClient", documents: "list[Json]") -> None:
+    for document in documents:
+        await engine.delete_document(document["id"], expected_version=document["version"])

@@ -1,0 +1,32 @@
+"""What `kb demo` tells."""
+
+import shlex
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from kb.cli.render.searching import show_hits
+from kb.cli.render.terminal import Json, counted, open_console
+
+
+def show_search(search: Json, tags: Sequence[str], top: int, answer: Json, *, open_engine: str | None) -> None:
+    """What it is to show, the command, and the best that it finds."""
+    options = [word for tag in tags for word in ("--tag", tag)]
+    command = shlex.join(["kb", "search", *search["q"].split(), *options, "--top", str(top)])
+    console = open_console()
+    console.print()
+    console.print(Text(f"{search['words']}:", "bold"))
+    console.print(Text(f"$ {command}", "green"))
+    show_hits(answer, open_engine=open_engine)
+
+
+def show_next() -> None:
+    print("\nNow add your own: kb add FILE, or drop files on the page (kb open). To be rid of these: kb demo --remove")
+
+
+def question_before_removing(count: int) -> str:
+    return f"Delete {counted(count, 'document')} of the sample for good?"
+
+
+def show_removed(count: int) -> None:
+    print(f"{counted(count, 'document')} of the sample removed.")
