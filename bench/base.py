@@ -24,18 +24,20 @@ CHUNKS_PER_DOCUMENT = 10
 TOPICS = 200
 
 
-def read_english() -> list[str]:
-    """The words of the standard library's docstrings, in their order."""
-    words: list[str] = []
+def read_docstrings() -> Iterator[list[str]]:
+    """What each module of the standard library says about itself, and about what is in it."""
     for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
         try:
             tree = ast.parse(path.read_text(encoding="utf-8"))
         except (SyntaxError, UnicodeDecodeError):
             continue
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-                words += (ast.get_docstring(node) or "").split()
-    return words
+        nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef))
+        yield [said for node in nodes if (said := ast.get_docstring(node))]
+
+
+def read_english() -> list[str]:
+    """The words of the standard library's docstrings, in their order."""
+    return [word for module in read_docstrings() for said in module for word in said.split()]
 
 
 def make_queries() -> Iterator[str]:

@@ -38,7 +38,6 @@ WORDS_PER_PASSAGE = 15
 QUERY_COUNT = 1_000
 BLANK = 32
 
-Spans = NDArray[np.int64]
 Words = NDArray[np.int64]
 """Where each word begins, in bytes, and where one more would."""
 

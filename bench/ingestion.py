@@ -11,12 +11,10 @@ does falls on both alike. Time is that of the processors, children included.
 sentence-transformers is no dependency of kb, and has an environment of its own: without it only the PDFs are measured.
 """
 
-import ast
 import json
 import os
 import resource
 import subprocess
-import sysconfig
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +26,7 @@ import psutil
 import pypdfium2
 from tests.pdf_files import make_text_pdf
 
+from bench.base import read_docstrings
 from bench.contest.processes import ONE_THREAD, ROOT, make_environment
 from kb.engine import documents
 from kb.engine.embedding import open_embedder
@@ -74,17 +73,8 @@ def main() -> None:
 
 def read_texts() -> Iterator[str]:
     """What each module of the standard library says about itself, as one text a module."""
-    for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
-        try:
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-        except (SyntaxError, UnicodeDecodeError):
-            continue
-        said = (
-            ast.get_docstring(node)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-        )
-        text = "\n\n".join(filter(None, said))
+    for module in read_docstrings():
+        text = "\n\n".join(module)
         if len(text) > CHARACTERS_A_PAGE:
             yield text
 

@@ -2,15 +2,15 @@
 
     python -m bench.ocr
 
-The pages are those that the tests are held to (`tests/printed_pages.py`). Recall is the share of the words that were
-read, wherever on the page; the word error also counts those that stand in another order. Time is that of the
-processors, with one thread.
+The pages are those that the tests are held to (`tests/extraction/ocr/printed_pages.py`). Recall is the share of the
+words that were read, wherever on the page; the word error also counts those that stand in another order. Time is that
+of the processors, with one thread.
 """
 
 import time
 
-from tests.printed_pages import print_pages
-from tests.word_errors import split_words, word_error_rate, word_recall
+from tests.extraction.ocr.printed_pages import print_pages
+from tests.extraction.ocr.word_errors import split_words, word_error_rate, word_recall
 
 from kb.engine.ingestion.extraction.ocr.page import PageReader
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import httpx
 import psutil
-from tests.printed_pages import print_pages
+from tests.extraction.ocr.printed_pages import print_pages
 from tests.reading import is_reader
 
 from bench.base import fill_base, make_queries

@@ -17,17 +17,14 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-import numpy as np
-
-from bench.contest.contestant import CHUNKS_PER_DOCUMENT, MODES, PARTS, TOP, Corpus, Document, Mode, Query, Vectors
+from bench.contest.contestant import MODES, Corpus, Document, Mode, Query, Vectors
 from bench.contest.contestants.kb_store import GivenEmbedder, KbStore
+from bench.contest.measuring import PERCENTAGES, find_nearest
 from kb.engine.storage import open_shared_store
 from kb.engine.storage.postgres.database import Database
 from kb.engine.storage.postgres.word_counts import MOST_WAITING, sum_up_counts
 from kb.engine.wiring import model_locations
 from kb.settings import cache_dir
-
-PERCENTAGES: tuple[int | None, ...] = (None, 1, 10, 50)
 
 
 class KbOnPostgres(KbStore):
@@ -80,7 +77,11 @@ def _compare(stores: dict[str, KbStore], queries: Sequence[Query], vectors: Vect
     recalls: dict[str, list[float]] = {name: [] for name in stores}
     for round_number in range(2):
         for query in queries:
-            nearest = _find_nearest(query, vectors) if query.mode == "vector" and round_number else None
+            nearest = (
+                find_nearest(vectors, query.vector[None], query.percent)[0]
+                if query.mode == "vector" and round_number
+                else None
+            )
             for name, store in stores.items():
                 began = time.perf_counter()
                 store.search(query)
@@ -90,12 +91,6 @@ def _compare(stores: dict[str, KbStore], queries: Sequence[Query], vectors: Vect
                 if nearest is not None:
                     recalls[name].append(len(nearest & set(store.find_nearest(query))) / max(len(nearest), 1))
     _report(queries[0].mode, queries[0].percent, took, recalls)
-
-
-def _find_nearest(query: Query, vectors: Vectors) -> set[int]:
-    documents = np.arange(len(vectors)) // CHUNKS_PER_DOCUMENT
-    rows = np.flatnonzero(documents % PARTS < (query.percent or PARTS))
-    return set(rows[np.argsort(-(vectors[rows] @ query.vector))[:TOP]].tolist())
 
 
 def _report(mode: Mode, percent: int | None, took: dict[str, list[float]], recalls: dict[str, list[float]]) -> None:

@@ -1,11 +1,11 @@
 """A corpus for those who have none: the standard library's words about itself, and made-up vectors."""
 
-import random
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from bench.base import make_vectors, read_english
+from bench.base import make_queries, make_vectors, read_english
 from bench.contest.contestant import ROWS_A_BLOCK
 from bench.corpus import WORDS_PER_CHUNK
 
@@ -27,13 +27,6 @@ def write_made_up_corpus(folder: Path, chunk_count: int) -> Path:
     vectors = make_vectors(chunk_count + QUERY_COUNT, DIMENSION, seed=1)
     np.save(folder / "vectors.f32.npy", vectors[:chunk_count])
     np.save(folder / "blocks.npy", np.ones(-(-chunk_count // ROWS_A_BLOCK), np.bool_))
-    (folder / "queries.txt").write_text("\n".join(make_queries(words)), encoding="utf-8")
+    (folder / "queries.txt").write_text("\n".join(islice(make_queries(), QUERY_COUNT)), encoding="utf-8")
     np.save(folder / "queries.f32.npy", vectors[chunk_count:])
     return folder
-
-
-def make_queries(words: list[str]) -> list[str]:
-    chance = random.Random(2)  # noqa: S311 - no secret
-    plain = [word for word in words if word.isalpha()]
-    starts = [chance.randrange(len(plain) - 12) for _ in range(QUERY_COUNT)]
-    return [" ".join(plain[start : start + chance.randint(3, 12)]) for start in starts]

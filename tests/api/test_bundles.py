@@ -16,7 +16,7 @@ from tests.api.conftest import open_engine_with
 from tests.bundles import NOW, pack, pack_original, portable_file, portable_note, repack, unpack
 from tests.contract.samples import work_off
 from tests.contract.sqlite.old_bases import build_base, upgrade
-from tests.kept import path_in
+from tests.originals import path_in
 
 from kb.engine.api.app import create_routes
 from kb.engine.api.guard import MAX_JSON_BYTES, Guard

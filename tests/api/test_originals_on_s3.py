@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from tests.api.calls import MAX_FILE_BYTES, OPEN, V1, Json, assert_problem
 from tests.bundles import unpack
 from tests.contract.samples import work_off
-from tests.kept import Clock, is_kept, nothing
+from tests.originals import Clock, is_kept, nothing
 from tests.pdf_files import make_text_pdf
 
 from kb.engine.api.guard import Guard

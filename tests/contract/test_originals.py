@@ -12,7 +12,7 @@ from pathlib import Path
 import obstore
 import pytest
 from tests.contract.backends import SqliteBackend
-from tests.kept import Clock, is_kept, keep, list_copies, nothing
+from tests.originals import Clock, is_kept, keep, list_copies, nothing
 from tests.servers.seaweedfs import SeaweedFs
 
 from kb.engine.errors import Conflict

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from obstore.store import S3Store
-from tests.kept import Clock, everything, is_kept, keep, list_copies, nothing
+from tests.originals import Clock, everything, is_kept, keep, list_copies, nothing
 from tests.servers.seaweedfs import SeaweedFs
 
 from kb.engine.errors import Unavailable, Unreachable

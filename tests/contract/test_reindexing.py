@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.contract.backends import ONLY_SQLITE, Backend
 from tests.contract.samples import LATER, LEASE, NOW, claim_new_job, file, work_off
-from tests.kept import path_in
+from tests.originals import path_in
 
 from kb.engine.errors import Unavailable
 from kb.engine.ingestion.indexing import index_text

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.contract.samples import NOW, work_off, work_once
-from tests.kept import is_kept
+from tests.originals import is_kept
 
 from kb.engine.documents import forget_job
 from kb.engine.errors import StorageFull, Unavailable

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from tests.engine_program import EngineProgram
-from tests.following import find_page, follow_job, newest_event, wait_until_no_reader_is_left
+from tests.following_jobs import find_page, follow_job, newest_event, wait_until_no_reader_is_left
 from tests.pdf_files import make_text_pdf
 
 from kb.client import EngineClient, Json

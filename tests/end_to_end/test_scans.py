@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 from tests.amounts import amount
 from tests.engine_program import EngineProgram
-from tests.following import find_page, find_readers, follow_job, newest_event, wait_until_no_reader_is_left
+from tests.following_jobs import find_page, find_readers, follow_job, newest_event, wait_until_no_reader_is_left
 from tests.scanned_pages import write_scan
 
 from kb.client import EngineClient, Json

@@ -11,7 +11,6 @@ from tests.hostile.hostile_file import CORRUPT, LIMIT, NO_TEXT, READ, HostileFil
 
 _SIDE = 60_000
 _BYTE, _ASCII, _SHORT, _LONG = 1, 2, 3, 4
-_TYPE_BYTES = {_BYTE: 1, _ASCII: 1, _SHORT: 2, _LONG: 4}
 
 
 def hostile_pictures() -> Iterator[HostileFile]:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from packaging.requirements import Requirement
-from tests.deployment import (
+from tests.house_rules.deployment import (
     PROGRAMS,
     ROOT,
     SCALED,

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from tests.deployment import (
+from tests.house_rules.deployment import (
     PROGRAMS,
     ROOT,
     SCALED,

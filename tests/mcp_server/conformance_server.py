@@ -39,8 +39,9 @@ from mcp.types import (
 )
 from starlette.routing import Route, Router, WebSocketRoute
 
+from kb.access import Access
 from kb.client import EngineClient, Json
-from kb.listening import Access, listen, url_of
+from kb.listening import listen, url_of
 from kb.mcp import resources
 from kb.mcp.announcements import Announcements
 from kb.mcp.app import PATH
@@ -51,7 +52,7 @@ from kb.mcp.server import Context, KnowledgeServer, build_server
 from kb.mcp.tools import Caller, ReportProgress
 from kb.mcp.tools import Tool as KbTool
 from kb.mcp.toolsets.kb import KB_TOOLS
-from kb.mcp.watching import WatchedEngine
+from kb.mcp.watched_engine import WatchedEngine
 from kb.mcp.websocket import WebSocketEndpoint
 from kb.serving.bodies import Bodies
 from kb.settings import LOOPBACK_NAMES

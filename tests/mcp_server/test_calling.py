@@ -6,7 +6,7 @@ import pytest
 from tests.engine_program import EngineProgram
 from tests.mcp_server.programs import Json
 
-from kb.listening import Access
+from kb.access import Access
 from kb.mcp.app import McpOptions, open_app
 from kb.mcp.tools import Call, Caller, Effect, Tool
 

@@ -27,7 +27,7 @@ from kb.mcp.file_roots import FileRoots
 from kb.mcp.tools import Caller
 from kb.mcp.toolsets.kb import KB_TOOLS
 from kb.mcp.uploads import open_uploads
-from kb.mcp.watching import WatchedEngine
+from kb.mcp.watched_engine import WatchedEngine
 
 CALLS: dict[str, Json] = {
     "kb_search": {"query": "x"},

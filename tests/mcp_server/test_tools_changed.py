@@ -16,14 +16,15 @@ from tests.mcp_server.programs import READING_TOOLS, Json, RawClient, sdk_client
 from tests.mcp_server.recording import PretendedEngine, RecordingProxy
 from websockets.asyncio.client import connect
 
+from kb.access import Access
 from kb.client import EngineClient
-from kb.listening import Access, listen, url_of
+from kb.listening import listen, url_of
 from kb.mcp.app import McpOptions
 from kb.mcp.errors import ToolError
 from kb.mcp.process import start_mcp
 from kb.mcp.toolsets.kb import KB_TOOLS
 from kb.mcp.toolsets.knowledge.tools import KNOWLEDGE_TOOLS
-from kb.mcp.watching import WatchedEngine
+from kb.mcp.watched_engine import WatchedEngine
 from kb.settings import LOOPBACK_NAMES
 
 CHANGED = "notifications/tools/list_changed"

@@ -20,7 +20,7 @@ from kb.mcp.file_roots import FileRoots
 from kb.mcp.tools import Caller
 from kb.mcp.toolsets.kb import KB_TOOLS
 from kb.mcp.uploads import open_uploads
-from kb.mcp.watching import WatchedEngine
+from kb.mcp.watched_engine import WatchedEngine
 from kb.mcp.websocket import MOST_UNDER_WAY
 
 WAIT_SECONDS = 20

@@ -2,27 +2,27 @@
 
 from tests.mutants.mutant import Mutant
 
-API, LISTENING = "src/kb/engine/api", "src/kb/listening.py"
+API, SHARED = "src/kb/engine/api", "src/kb/access.py"
 API_ACCESS, MCP_ACCESS = "tests/api/test_access.py", "tests/mcp_server/test_access.py"
 
 ACCESS = (
     Mutant(
         "Any key opens.",
-        LISTENING,
+        SHARED,
         "return matching[0] if matching else None",
         "return next(iter(self._digests))",
         API_ACCESS,
     ),
     Mutant(
         "The beginning of a key opens.",
-        LISTENING,
+        SHARED,
         "hashlib.sha256(key).digest()",
         "hashlib.sha256(key[:3]).digest()",
         API_ACCESS,
     ),
     Mutant(
         "Of two keys in one request the first counts.",
-        LISTENING,
+        SHARED,
         "if len(authorization) == 1 else",
         "if authorization else",
         MCP_ACCESS,
@@ -50,28 +50,28 @@ ACCESS = (
     ),
     Mutant(
         "Any Host is ours.",
-        LISTENING,
+        SHARED,
         "return len(hosts) == 1 and _without_port(hosts[0]) in self._hosts",
         "return True",
         API_ACCESS,
     ),
     Mutant(
         "A Host that begins like ours is ours.",
-        LISTENING,
+        SHARED,
         "_without_port(hosts[0]) in self._hosts",
         "hosts[0].lower().startswith(tuple(self._hosts))",
         API_ACCESS,
     ),
     Mutant(
         "Any Origin may call.",
-        LISTENING,
+        SHARED,
         "return all(self._is_known(origin.lower()) for origin in origins)",
         "return True",
         API_ACCESS,
     ),
     Mutant(
         "A page of another site may call if it sends no Origin.",
-        LISTENING,
+        SHARED,
         'return not origins and (fetch_site or "").lower() in ("cross-site", "same-site")',
         "return False",
         API_ACCESS,
@@ -107,14 +107,14 @@ ACCESS = (
     ),
     Mutant(
         "The present key counts as a former one.",
-        LISTENING,
+        SHARED,
         "enumerate(writing, 1)",
         "enumerate(writing, 2)",
         "tests/unit/test_keys.py",
     ),
     Mutant(
         "A page in a sandbox may call.",
-        LISTENING,
+        SHARED,
         "return origin in self._origins or",
         'return origin == "null" or origin in self._origins or',
         "tests/security/test_web_pages.py::test_no_page_gets_at_a_program",

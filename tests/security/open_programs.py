@@ -15,10 +15,10 @@ from tests.api.calls import OPEN, V1, Answer
 from tests.api.conftest import open_engine_with, serving
 from tests.contract.samples import work_off, work_once
 
+from kb.access import Access
 from kb.engine.api.app import create_app
 from kb.engine.ports import Embedder
 from kb.engine.wiring import Engine
-from kb.listening import Access
 from kb.mcp.app import McpOptions, open_app
 
 Json = dict[str, Any]

@@ -57,23 +57,19 @@ class Program:
 
     @property
     def key(self) -> str:
-        return self._keys("")[0]
+        return self._keys()[0]
 
     @property
     def previous_key(self) -> str:
-        return self._keys("")[1]
-
-    @property
-    def reading_key(self) -> str:
-        return self._keys("_READONLY")[0]
+        return self._keys()[1]
 
     @property
     def foreign_key(self) -> str:
         """Of the other program."""
         return KEYS["KB_MCP_API_KEY" if self.name == "engine" else "KB_API_KEY"].split()[0]
 
-    def _keys(self, kind: str) -> list[str]:
-        return KEYS[("KB_API_KEY" if self.name == "engine" else "KB_MCP_API_KEY") + kind].split()
+    def _keys(self) -> list[str]:
+        return KEYS["KB_API_KEY" if self.name == "engine" else "KB_MCP_API_KEY"].split()
 
 
 def keys_in(text: str) -> list[str]:

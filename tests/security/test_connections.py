@@ -15,10 +15,10 @@ from tests.mcp_server.test_transport import modern_headers, modern_params
 from tests.security.open_server import WITHIN_SECONDS, Server, open_server, read_to_end, wait_until
 from tests.security.surfaces import bearer
 
+from kb.access import Access
 from kb.engine.api import guard as engine_guard
 from kb.engine.api.guard import MAX_JSON_BYTES
 from kb.engine.api.unread import BoundedBodies
-from kb.listening import Access
 from kb.mcp import guard as mcp_guard
 from kb.serving import IS_ADMITTED, Limits
 from kb.serving.bodies import MANY_VALUES, MAX_VALUES

@@ -45,7 +45,6 @@ HARMLESS_TYPES = frozenset(
         "text/event-stream",
     }
 )
-V1 = "/api/v1"
 READING_PATHS = [path for path, operations in create_routes().openapi()["paths"].items() if "get" in operations]
 
 

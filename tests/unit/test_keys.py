@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from tests.amounts import IS_FULL
 
 import kb
-from kb.listening import Access, KeyRing, KnownKey
+from kb.access import Access, KeyRing, KnownKey
 from kb.settings import SettingsError, every_key, present_key, read_settings
 from kb.settings.programs import EngineSettings, McpSettings
 
@@ -97,7 +97,7 @@ def test_a_line_that_is_no_key_is_refused(tmp_path: Path, key: str) -> None:
         read_settings(EngineSettings, {"data_dir": tmp_path}, {"KB_API_KEY": key}, tmp_path)
 
 
-@pytest.mark.parametrize("module", ["listening.py", "engine/api/guard.py", "mcp/guard.py"])
+@pytest.mark.parametrize("module", ["access.py", "engine/api/guard.py", "mcp/guard.py"])
 def test_no_operator_compares_a_key(module: str) -> None:
     """E1: nor is one looked up. Whoever sees keys that are given leaves them to `hmac.compare_digest`."""
     tree = ast.parse((SOURCES / module).read_text(encoding="utf-8"))
@@ -115,7 +115,7 @@ def test_keys_are_compared_in_one_place() -> None:
     """E1."""
     users = [path.name for path in SOURCES.rglob("*.py") if "compare_digest" in path.read_text(encoding="utf-8")]
 
-    assert users == ["listening.py"]
+    assert users == ["access.py"]
 
 
 @pytest.mark.skipif(not IS_FULL, reason="takes some seconds, and a machine that is at rest")

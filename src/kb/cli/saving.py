@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from kb.cli.exits import Exit
+from kb.cli.options import STANDARD_STREAM
 
 if TYPE_CHECKING:
     from kb.client import EngineClient, Json
-
-STDOUT = "-"
 
 
 def save_original(document: "Json", file: str, engine_url: str | None, *, force: bool) -> None:
@@ -34,7 +33,7 @@ def save_original(document: "Json", file: str, engine_url: str | None, *, force:
         progress_of_bytes(document["filename"], document["size_bytes"]) as show,
     ):
         call_engine(engine_url, download)
-    if file != STDOUT:
+    if file != STANDARD_STREAM:
         show_saved(document["size_bytes"], file)
 
 
@@ -47,7 +46,7 @@ def open_destination(file: str, *, force: bool, not_for_terminals: str) -> Itera
     from kb.cli.calling import Failure, end
     from kb.cli.render.saving import NO_FILE, cannot_be_written, file_exists
 
-    if file == STDOUT:
+    if file == STANDARD_STREAM:
         if sys.stdout.isatty():
             raise end(Failure(not_for_terminals, Exit.USAGE))
         yield sys.stdout.buffer

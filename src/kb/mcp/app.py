@@ -14,8 +14,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, Router, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from kb.access import Access
 from kb.client import EngineClient
-from kb.listening import Access
 from kb.logs import LogFormat
 from kb.mcp.announcements import Announcements
 from kb.mcp.calling import ToolCalls
@@ -30,7 +30,7 @@ from kb.mcp.toolsets.kb import KB_TOOLS
 from kb.mcp.toolsets.knowledge.tools import KNOWLEDGE_TOOLS
 from kb.mcp.upload_folder import default_parent
 from kb.mcp.uploads import open_uploads
-from kb.mcp.watching import LOOK_EVERY_SECONDS, WatchedEngine
+from kb.mcp.watched_engine import LOOK_EVERY_SECONDS, WatchedEngine
 from kb.mcp.websocket import WebSocketEndpoint
 from kb.serving.bodies import Bodies
 from kb.version import VERSION

@@ -14,7 +14,7 @@ from kb.mcp.errors import ToolError
 from kb.mcp.file_roots import FileRoots
 from kb.mcp.tools import Call, Caller, Effect, ReportProgress, Tool
 from kb.mcp.uploads import Uploads
-from kb.mcp.watching import WatchedEngine
+from kb.mcp.watched_engine import WatchedEngine
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kb.listening import SECURITY_HEADERS, Access, AllowedNames, KeyRing, bearer_key, is_from_another_site
+from kb.access import SECURITY_HEADERS, Access, AllowedNames, KeyRing, bearer_key, is_from_another_site
 from kb.mcp.http import refuse
 from kb.mcp.tools import Caller
 from kb.serving import IS_ADMITTED

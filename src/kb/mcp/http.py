@@ -26,7 +26,7 @@ from kb.client import Json
 from kb.mcp.announcements import Announcements
 from kb.mcp.errors import SERVER_ERROR, error_message
 from kb.mcp.exchange import DEFAULT_VERSION, Exchange, Malformed, SilentRequest, parse_message, without_progress
-from kb.mcp.naming import with_named_errors
+from kb.mcp.sdk_errors import with_named_errors
 from kb.mcp.server import KnowledgeServer
 from kb.mcp.tools import Caller
 from kb.serving.bodies import Bodies, Body, NoRoom, TooManyValues

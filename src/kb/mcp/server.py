@@ -38,7 +38,7 @@ from kb.mcp.arguments import LONGEST_NAME
 from kb.mcp.errors import PARAMETER_ERRORS, SERVER_ERROR, ToolError, error_data
 from kb.mcp.prompts import PROMPTS, render_prompt
 from kb.mcp.tools import Caller, Effect, ReportProgress, Tool
-from kb.mcp.watching import WatchedEngine
+from kb.mcp.watched_engine import WatchedEngine
 from kb.version import VERSION
 
 log = logging.getLogger(__name__)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
-from tests.printed_pages import FONTS, SANS
+from tests.extraction.ocr.printed_pages import FONTS, SANS
 
 from kb.engine.ingestion.extraction.ocr.detector import Detector
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
-from tests.printed_pages import CHINESE, FONTS, SANS
+from tests.extraction.ocr.printed_pages import CHINESE, FONTS, SANS
 
 from kb.engine.ingestion.extraction.ocr.page import PageReader
 from kb.engine.ingestion.extraction.ocr.reading import Reading

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 from tests.amounts import IS_FULL
-from tests.printed_pages import PrintedPage, print_pages
-from tests.word_errors import word_error_rate, word_recall
+from tests.extraction.ocr.printed_pages import PrintedPage, print_pages
+from tests.extraction.ocr.word_errors import word_error_rate, word_recall
 
 from kb.engine.ingestion.extraction.ocr.page import PageReader
 

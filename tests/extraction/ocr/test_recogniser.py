@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
-from tests.printed_pages import FONTS, SANS
+from tests.extraction.ocr.printed_pages import FONTS, SANS
 
 from kb.engine.ingestion.extraction.ocr.greys import Grey
 from kb.engine.ingestion.extraction.ocr.recogniser import Recogniser, Wording, choose_stretch

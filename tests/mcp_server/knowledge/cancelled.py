@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.engine_program import EngineProgram
-from tests.following import find_page, find_readers
+from tests.following_jobs import find_page, find_readers
 from tests.mcp_server.conftest import until
 
 from kb.client import EngineClient, Json

@@ -42,7 +42,7 @@ from kb.mcp.exchange import Exchange
 from kb.mcp.server import build_server
 from kb.mcp.tools import Caller, ReportProgress, Tool
 from kb.mcp.toolsets.kb import KB_TOOLS
-from kb.mcp.watching import WatchedEngine
+from kb.mcp.watched_engine import WatchedEngine
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ import pytest
 from starlette.routing import Route, Router
 from tests.amounts import IS_FULL
 from tests.engine_program import EngineProgram
-from tests.following import PAGE_MESSAGE
+from tests.following_jobs import PAGE_MESSAGE
 from tests.mcp_server.knowledge.conftest import Write
 from tests.mcp_server.knowledge.speaking import (
     BOTH,
@@ -29,8 +29,8 @@ from tests.mcp_server.test_other_clients import TypeScriptClient
 from tests.pdf_files import make_text_pdf
 from tests.scanned_pages import write_scan
 
+from kb.access import Access
 from kb.client import EngineClient, Json
-from kb.listening import Access
 from kb.mcp.announcements import Announcements
 from kb.mcp.exchange import Exchange
 from kb.mcp.guard import Guard
@@ -38,7 +38,7 @@ from kb.mcp.http import HttpEndpoint
 from kb.mcp.server import build_server
 from kb.mcp.tools import Caller, ReportProgress, Tool
 from kb.mcp.toolsets.kb import KB_TOOLS
-from kb.mcp.watching import WatchedEngine
+from kb.mcp.watched_engine import WatchedEngine
 from kb.serving.bodies import Bodies
 
 pytestmark = pytest.mark.anyio

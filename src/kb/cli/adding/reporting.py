@@ -12,10 +12,10 @@ from kb.cli.adding.submitting import Journey, Submission, Wishes, is_unsupported
 from kb.cli.calling import Failure
 from kb.cli.exits import Exit
 from kb.cli.folders.scanning import SkippedFile, path_as_text
+from kb.cli.jobs import report_job
 from kb.cli.render import adding
 from kb.cli.render.progress import Board, progress_of_files
 from kb.cli.render.terminal import complain
-from kb.cli.submitted import report_job
 from kb.client import EngineClient
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb.cli.folders.scanning import SkippedFile, path_as_text, scan_folder
-
-STDIN = "-"
+from kb.cli.options import STANDARD_STREAM
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ def select_sources(paths: Sequence[str], stdin_name: str) -> Selection:
             if isinstance(one, SkippedFile):
                 skipped.setdefault(os.path.abspath(one.path), one)
             else:
-                sources.setdefault(one.source_path or STDIN, one)
+                sources.setdefault(one.source_path or STANDARD_STREAM, one)
     if missing:
         raise PathsMissing(missing)
     # What a folder leaves out may have been named beside it.
@@ -68,7 +67,7 @@ def select_sources(paths: Sequence[str], stdin_name: str) -> Selection:
 
 
 def _find(path: str, stdin_name: str) -> Iterator[Source | SkippedFile]:
-    if path == STDIN:
+    if path == STANDARD_STREAM:
         text = sys.stdin.buffer.read()
         yield Source(stdin_name, (stdin_name, text), source_path=None, is_named=True, size_bytes=len(text))
     elif os.path.isdir(path):

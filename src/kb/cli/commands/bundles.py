@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from kb.cli.exits import Exit
-from kb.cli.options import AsJson, EngineUrl
+from kb.cli.options import STANDARD_STREAM, AsJson, EngineUrl
 from kb.cli.saving import open_destination
 
 if TYPE_CHECKING:
     from kb.client import EngineClient, Json
-
-STDIO = "-"
 
 
 def export_bundle(
@@ -50,7 +48,7 @@ def export_bundle(
         progress_of_bytes(file, None) as show,
     ):
         call_engine(engine_url, export)
-    show_exported(written, None if file == STDIO else file)
+    show_exported(written, None if file == STANDARD_STREAM else file)
 
 
 def import_bundle(
@@ -90,7 +88,7 @@ def _open_source(file: str) -> Iterator[tuple[BinaryIO, int | None]]:
     from kb.cli.render.bundles import NO_BUNDLE
     from kb.cli.render.problems import cannot_be_read
 
-    if file == STDIO:
+    if file == STANDARD_STREAM:
         if sys.stdin.isatty():
             raise end(Failure(NO_BUNDLE, Exit.USAGE))
         yield sys.stdin.buffer, None

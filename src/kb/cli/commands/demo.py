@@ -51,7 +51,7 @@ def _show(index: "Json", engine_url: str | None) -> None:
 
 
 async def _add(engine: "EngineClient", index: "Json") -> "Exit":
-    from kb.cli.submitted import follow
+    from kb.cli.jobs import follow
 
     jobs = [
         await engine.submit_file(FOLDER / file["name"], tags=file["tags"], metadata=index["metadata"])

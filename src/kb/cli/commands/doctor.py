@@ -1,4 +1,4 @@
-"""Commands that look after a base: `doctor`, `reindex`."""
+"""The command `doctor`."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -7,8 +7,8 @@ import typer
 
 from kb.cli.confirming import require_consent, require_phrase
 from kb.cli.filters import DocType, Format, SourceFolder, SourcePath, Words, locate
-from kb.cli.options import AsJson, DocumentId, DocumentIds, EngineUrl, Tag, Tags, Yes, join_tags
-from kb.cli.saving import STDOUT, save_original
+from kb.cli.options import STANDARD_STREAM, AsJson, DocumentId, DocumentIds, EngineUrl, Tag, Tags, Yes, join_tags
+from kb.cli.saving import save_original
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,7 @@ def get(
         raise typer.BadParameter("--text, --json and the file (--file, -o) exclude one another. Give one of them.")
     document = call_engine(engine_url, lambda engine: engine.get_document(document_id, chunks=not wants_file))
     if wants_file:
-        save_original(document, output or STDOUT, engine_url, force=force)
+        save_original(document, output or STANDARD_STREAM, engine_url, force=force)
     elif as_json:
         print_json(document)
     elif as_text:

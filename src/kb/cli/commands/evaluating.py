@@ -8,7 +8,7 @@ import typer
 
 from kb.cli.exits import Exit
 from kb.cli.filters import DocType
-from kb.cli.options import EngineUrl, Tag, Tags, join_tags
+from kb.cli.options import STANDARD_STREAM, EngineUrl, Tag, Tags, join_tags
 
 if TYPE_CHECKING:
     from kb.cli.evaluating.questions import Question
@@ -157,7 +157,7 @@ def _read_questions(file: str) -> "list[Question]":
     from kb.cli.render.terminal import complain
 
     try:
-        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        content = sys.stdin.buffer.read() if file == STANDARD_STREAM else Path(file).read_bytes()
         questions = parse_questions(content.decode("utf-8-sig"), is_csv=file.lower().endswith(".csv"))
     except OSError as error:
         complain(cannot_be_read(file, error))

@@ -75,9 +75,9 @@ def cancel(
     Nothing of a cancelled job can be searched. `kb retry` takes it up again.
     """
     from kb.cli.calling import call_engine
+    from kb.cli.jobs import for_each, report_failures
     from kb.cli.render.jobs import show_cancelled
     from kb.cli.render.terminal import print_json
-    from kb.cli.submitted import for_each, report_failures
 
     if all_jobs == bool(job_ids):
         raise typer.BadParameter("Give the numbers of jobs, or --all.")
@@ -93,9 +93,9 @@ def _unended_that_may_go(engine_url: str | None, *, yes: bool) -> list[str]:
     """The ids of all jobs that have not ended, if the user agrees. Ends the command if not, or if there are none."""
     from kb.cli.calling import call_engine
     from kb.cli.confirming import require_consent
+    from kb.cli.jobs import UNENDED, read_job_ids
     from kb.cli.render.jobs import NOBODY_TO_ASK, NONE_UNENDED, NOTHING_CANCELLED, question_before_cancelling
     from kb.cli.render.terminal import complain
-    from kb.cli.submitted import UNENDED, read_job_ids
 
     found = call_engine(engine_url, lambda engine: read_job_ids(engine, UNENDED))
     if not found:
@@ -122,9 +122,9 @@ def retry(
     It waits for them to end, unless told otherwise.
     """
     from kb.cli.calling import call_engine
+    from kb.cli.jobs import follow, for_each, read_job_ids, report_failures
     from kb.cli.render.jobs import NONE_FAILED, show_queued
     from kb.cli.render.terminal import complain, print_json
-    from kb.cli.submitted import follow, for_each, read_job_ids, report_failures
 
     if failed == bool(job_ids):
         raise typer.BadParameter("Give the numbers of jobs, or --failed.")
@@ -150,9 +150,9 @@ def retry(
 
 def _follow_jobs(job_ids: list[str], engine_url: str | None, *, as_json: bool) -> None:
     from kb.cli.calling import call_engine
+    from kb.cli.jobs import UNENDED, follow, for_each, read_job_ids, report_failures
     from kb.cli.render.jobs import NONE_UNENDED
     from kb.cli.render.terminal import complain
-    from kb.cli.submitted import UNENDED, follow, for_each, read_job_ids, report_failures
 
     async def follow_all(engine: "EngineClient") -> Exit:
         found = [] if job_ids else await read_job_ids(engine, UNENDED)
@@ -168,9 +168,9 @@ def _follow_jobs(job_ids: list[str], engine_url: str | None, *, as_json: bool) -
 
 def _show_jobs(job_ids: list[str], engine_url: str | None, *, as_json: bool) -> None:
     from kb.cli.calling import call_engine
+    from kb.cli.jobs import for_each, report_failures
     from kb.cli.render.jobs import show_in_full
     from kb.cli.render.terminal import print_json
-    from kb.cli.submitted import for_each, report_failures
 
     tell = print_json if as_json else show_in_full
     failures = call_engine(engine_url, lambda engine: for_each(job_ids, engine.get_job, tell))

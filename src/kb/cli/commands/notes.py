@@ -52,8 +52,8 @@ def addnote(
     Without a text it reads what is piped in; on a terminal it opens your editor (VISUAL, EDITOR).
     """
     from kb.cli.calling import call_engine
+    from kb.cli.jobs import report_job
     from kb.cli.render.progress import Board
-    from kb.cli.submitted import report_job
 
     wanted = join_tags(tags, tag)
 

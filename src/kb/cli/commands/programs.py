@@ -239,7 +239,7 @@ def _bucket(settings: "EngineSettings") -> "Bucket | None":
 
 
 def _mcp_options(settings: "McpSettings", engine_url: str) -> "McpOptions":
-    from kb.listening import Access
+    from kb.access import Access
     from kb.mcp.app import McpOptions
     from kb.settings import every_key, present_key
 

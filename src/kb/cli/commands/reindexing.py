@@ -25,15 +25,15 @@ def reindex(
     Searches go on meanwhile, with what is there. It is needed after damage (`kb doctor` tells), and helps nothing else.
     """
     from kb.cli.calling import call_engine
-    from kb.cli.examining.examination import follow
-    from kb.cli.render.doctor import reindex_failed, reindexing_goes_on, show_reindexed, show_reindexing
+    from kb.cli.jobs import has_failed, wait_for
+    from kb.cli.render.reindexing import reindex_failed, reindexing_goes_on, show_reindexed, show_reindexing
     from kb.cli.render.terminal import complain, print_json
 
     begun: Json = {}
 
     async def work(engine: "EngineClient") -> "Json":
         begun.update(await engine.reindex())
-        return begun if no_wait else await follow(engine, begun)
+        return begun if no_wait else await wait_for(engine, begun)
 
     try:
         job = call_engine(engine_url, work)
@@ -44,7 +44,7 @@ def reindex(
         raise
     if as_json:
         print_json(job)
-    if job["status"] in {"failed", "cancelled"}:
+    if has_failed(job):
         complain(reindex_failed(job))
         raise typer.Exit(Exit.JOB_FAILED)
     if not as_json:

@@ -1,4 +1,4 @@
-"""Commands that look: `search`, `status`."""
+"""The command `search`."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -15,9 +15,10 @@ from kb.cli.examining.damage import Problem, check_damage
 from kb.cli.examining.engine import CheckUnderWay, check_queue, check_status, find_problems
 from kb.cli.examining.setup import check_data_dir, check_mcp_server, check_secrets, check_settings
 from kb.cli.exits import Exit
+from kb.cli.jobs import wait_for
 from kb.cli.render.models import fetching
-from kb.cli.render.progress import progress_of_steps, spinner
-from kb.client import EngineClient, EngineTooOld, Json, NotAnEngine
+from kb.cli.render.progress import spinner
+from kb.client import EngineClient, EngineTooOld, NotAnEngine
 from kb.settings import (
     ClientSettings,
     EngineSettings,
@@ -116,7 +117,7 @@ class Doctor:
         is_needed = problems or status["chunks"] != status["vectors"]
         if not is_needed or not all(problem.is_derived for problem in problems):
             return
-        job = await follow(engine, await engine.reindex())
+        job = await wait_for(engine, await engine.reindex())
         if job["status"] == "completed":
             self.tell(Check("repair", Verdict.OK, "What searches use was made anew"))
         else:
@@ -155,13 +156,3 @@ class Doctor:
         self._tell_all(check_data_dir(settings.data_dir))
         if not settings.store_url.get_secret_value():
             self._tell_all(check_files(settings.data_dir, originals_url=settings.originals_url, quick=self.quick))
-
-
-async def follow(engine: EngineClient, job: Json) -> Json:
-    """The job when it has ended; a bar shows how far it is."""
-    with progress_of_steps() as show:
-
-        def show_job(job: Json) -> None:
-            show(str(job["message"] or job["current_step"] or job["status"]), round(job["progress"] * 100), 100)
-
-        return await engine.wait_for_job(job["id"], on_progress=show_job)

@@ -43,10 +43,6 @@ def fate_of(job: Json) -> str:
     return "replaced" if job["replaced"] else "added"
 
 
-def show_job(job: Json, label: str) -> None:
-    open_console().print(render_job(job, label))
-
-
 def job_failure(job: Json, label: str) -> str:
     error = job["error"] or {"message": f"The job was {job['status']}. `kb retry {job['id']}` tries it again."}
     return f"{one_line(label)}: {error['message']}"

@@ -1,4 +1,4 @@
-"""What `kb doctor` and `kb reindex` tell."""
+"""What `kb doctor` tells."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -36,20 +36,3 @@ def show_verdict(checks: Sequence[Check]) -> None:
     told = [counted(warnings, "warning")] if warnings else []
     told += [f"{counted(wrong, 'thing')} wrong"] if wrong else []
     complain(f"{' and '.join(told)}." if told else "All is well.")
-
-
-def reindexing_goes_on(job: Json) -> str:
-    return f"Job {job['id']} goes on without this program; `kb jobs` shows how far it is."
-
-
-def reindex_failed(job: Json) -> str:
-    error = job["error"]["message"] if job["error"] else "It was cancelled."
-    return one_line(f"Job {job['id']} did not come to its end: {error} Try again: kb retry {job['id']}")
-
-
-def show_reindexing(job: Json) -> None:
-    open_console().print(f"Job {job['id']} makes anew all that searches use. `kb jobs` shows how far it is.")
-
-
-def show_reindexed(job: Json) -> None:
-    open_console().print(f"All that searches use was made anew (job {job['id']}).")

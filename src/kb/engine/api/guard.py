@@ -10,10 +10,10 @@ from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kb import listening
+from kb import access
+from kb.access import SECURITY_HEADERS, AllowedNames, KeyRing, KnownKey, bearer_key, is_from_another_site
 from kb.engine.api.errors import file_too_large, problem
 from kb.engine.caller import NO_KEY, Caller, acting_for
-from kb.listening import SECURITY_HEADERS, AllowedNames, KeyRing, KnownKey, bearer_key, is_from_another_site
 from kb.logs import log_context
 from kb.serving import IS_ADMITTED
 from kb.version import VERSION
@@ -48,7 +48,7 @@ ANSWER_HEADERS = {
 
 
 @dataclass(frozen=True)
-class Access(listening.Access):
+class Access(access.Access):
     max_file_bytes: int
 
 

@@ -9,7 +9,7 @@ import yaml
 
 from kb.settings import EngineSettings, McpSettings, read_settings
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 Service: TypeAlias = dict[str, Any]  # Any: YAML
 Steps: TypeAlias = list[tuple[str, str]]

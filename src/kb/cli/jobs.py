@@ -9,7 +9,7 @@ from kb.cli.exits import Exit
 from kb.cli.patience import Patience
 from kb.cli.render import adding
 from kb.cli.render.jobs import name_of
-from kb.cli.render.progress import Board, progress_of_jobs
+from kb.cli.render.progress import Board, progress_of_jobs, progress_of_steps
 from kb.cli.render.terminal import complain
 from kb.cli.watching_jobs import JobWatch, Outcome
 from kb.client import EngineClient, Json, read_all
@@ -73,6 +73,16 @@ async def follow(engine: EngineClient, job_ids: Sequence[int], *, as_json: bool)
         watch.close()
         await watch.run()
     return code
+
+
+async def wait_for(engine: EngineClient, job: Json) -> Json:
+    """The job when it has ended; a bar shows how far it is."""
+    with progress_of_steps() as show:
+
+        def show_job(job: Json) -> None:
+            show(str(job["message"] or job["current_step"] or job["status"]), round(job["progress"] * 100), 100)
+
+        return await engine.wait_for_job(job["id"], on_progress=show_job)
 
 
 def report_job(board: Board, job: Json, label: str, *, as_json: bool) -> Exit:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
-from tests import printed_texts as texts
+from tests.extraction.ocr import printed_texts as texts
 
-FONTS = Path(__file__).parent / "samples" / "fonts"
+FONTS = Path(__file__).parents[2] / "samples" / "fonts"
 SANS = "DejaVuSans.ttf"
 SERIF = "DejaVuSerif.ttf"
 BOOK = "PrintedSerif.ttf"

@@ -1,0 +1,93 @@
+"""Who may call a program that listens: the same for engine and MCP server.
+
+A loopback address is no protection: any web page can send requests to it, and with DNS rebinding read the
+answers. So the names under which a program is called (Host) and the pages that call it (Origin) are checked
+always, key or no key.
+"""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+SECURITY_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who may call, and under which names. No writing key means that none is needed."""
+
+    writing_keys: tuple[str, ...]
+    """The present one, and those before it that are still taken."""
+    reading_keys: tuple[str, ...]
+    hosts: tuple[str, ...]
+    origins: tuple[str, ...]
+
+
+class AllowedNames:
+    """The hosts under which a program may be called, and those whose pages may call it. They ask for whole headers."""
+
+    def __init__(self, access: Access) -> None:
+        self._hosts = {host.lower() for host in access.hosts}
+        self._origins = {origin.lower() for origin in access.origins}
+
+    def allow_host(self, hosts: Sequence[str]) -> bool:
+        return len(hosts) == 1 and _without_port(hosts[0]) in self._hosts
+
+    def allow_origin(self, origins: Iterable[str]) -> bool:
+        return all(self._is_known(origin.lower()) for origin in origins)
+
+    def _is_known(self, origin: str) -> bool:
+        return origin in self._origins or _without_port(origin.partition("://")[2]) in self._origins
+
+
+def is_from_another_site(origins: Sequence[str], fetch_site: str | None) -> bool:
+    """Of a request without an Origin, a browser tells in Sec-Fetch-Site what it would otherwise keep to itself."""
+    return not origins and (fetch_site or "").lower() in ("cross-site", "same-site")
+
+
+def bearer_key(authorization: Sequence[str]) -> str:
+    """The key in the Authorization headers of a request; empty if there is none, or more than one."""
+    scheme, _, key = authorization[0].partition(" ") if len(authorization) == 1 else ("", "", "")
+    return key if scheme.lower() == "bearer" else ""
+
+
+@dataclass(frozen=True)
+class KnownKey:
+    can_write: bool
+    number: int
+    """1 for the present key, more for one that is still taken."""
+
+
+class KeyRing:
+    """The keys that open a program. Kept as digests: these are equally long, and are compared in equal time."""
+
+    def __init__(self, access: Access) -> None:
+        self.is_open = not access.writing_keys
+        writing, reading = access.writing_keys, () if self.is_open else access.reading_keys
+        keys = {KnownKey(can_write=True, number=number): key for number, key in enumerate(writing, 1)}
+        keys |= {KnownKey(can_write=False, number=number): key for number, key in enumerate(reading, 1)}
+        self._digests = {known: _digest(key.encode()) for known, key in keys.items()}
+
+    def recognise(self, given: str) -> KnownKey | None:
+        """`given` is from a header as the framework shows it: Latin-1. Takes equally long whichever key it is."""
+        digest = _digest(given.encode("latin-1"))
+        matching = [known for known, one in self._digests.items() if hmac.compare_digest(digest, one)]
+        return matching[0] if matching else None
+
+
+def _digest(key: bytes) -> bytes:
+    return hashlib.sha256(key).digest()
+
+
+def _without_port(host: str) -> str:
+    """`[::1]:8000` is `[::1]`."""
+    return re.sub(r":\d*$", "", host.lower())
