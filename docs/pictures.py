@@ -60,7 +60,7 @@ def main() -> None:
 
 def fill(engine: EngineProgram) -> None:
     for path in sorted(SAMPLE.iterdir()):
-        if path.suffix != ".json":
+        if path.suffix in {".md", ".pdf"}:
             add_file(engine, path, ["garden"])
     documents = map(json.loads, OWN_SET.read_text(encoding="utf-8").splitlines())
     notes = [{"text": one["text"], "title": one["title"], "tags": [one["id"][:2]]} for one in documents]
