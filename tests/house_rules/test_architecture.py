@@ -1,0 +1,58 @@
+"""The tree in ARCHITECTURE.md is the one that is there, and its advice names places that exist."""
+
+import re
+from pathlib import Path, PurePosixPath
+
+from tests.house_rules.test_layout import repository_files
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+ADVICE = PAGE.partition("## Where to add something")[2]
+ANY_FOLDER = "*/"
+
+
+def drawn_paths() -> list[str]:
+    """What the tree names, from the root: folders end in a slash."""
+    (tree,) = re.findall(r"^```\n(src/kb/.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    above: list[str] = []
+    paths = []
+    for line in tree.splitlines():
+        indented, name = re.findall(r"^( *)(\S+)", line)[0]
+        del above[len(indented) // 2 :]
+        above.append(name)
+        paths.append("".join(above))
+    return paths
+
+
+def folders() -> set[str]:
+    """Every folder that holds files of the project, and those above it."""
+    holding = {path.relative_to(ROOT).parent for path in repository_files()}
+    every = {folder for one in holding for folder in (one, *one.parents)}
+    drawn_from = ("src/kb", "tests", "bench", "evaluation", "deploy", "docs")
+    return {f"{folder.as_posix()}/" for folder in every if folder.as_posix().startswith(drawn_from)}
+
+
+def test_the_tree_shows_every_folder_and_none_that_is_not_there() -> None:
+    drawn = drawn_paths()
+    whole = {path.removesuffix(ANY_FOLDER) for path in drawn if path.endswith(ANY_FOLDER)}
+    named = {path for path in drawn if not path.endswith(ANY_FOLDER)}
+
+    undrawn = {
+        folder for folder in folders() - named if not any(folder.startswith(path) and folder != path for path in whole)
+    }
+
+    assert not undrawn, "Draw these in ARCHITECTURE.md."
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_the_last_section_says_where_to_add_something_and_all_these_places_are_there() -> None:
+    anywhere = ["", "src/kb/", "src/kb/engine/", "src/kb/engine/ingestion/extraction/", "src/kb/engine/storage/"]
+    named = [path for path in re.findall(r"`([\w/.]+(?:/|\.py|\.js))`", ADVICE) if "<" not in path]
+
+    missing = [path for path in named if not any((ROOT / PurePosixPath(start + path)).exists() for start in anywhere)]
+
+    assert "\n## " not in ADVICE
+    assert len(named) > 20
+    assert missing == []
+    for wanted in ("a file format", "a tool", "a ranking idea", "an option"):
+        assert f"| {wanted} |" in ADVICE
