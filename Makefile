@@ -13,7 +13,7 @@ CERTIFICATES := $(wildcard /etc/ssl/certs/ca-certificates.crt)
 # as `make clean test`, go one after the other.
 MAKEFLAGS += $(if $(word 2,$(MAKECMDGOALS)),,--jobs=2)
 
-.PHONY: help setup run check test test-all faults load soak mutants audit strace chromium conformance evaluate bench docs screens pictures dist lock clean
+.PHONY: help setup run check test test-all faults load soak mutants audit strace chromium conformance evaluate bench hooks docs screens pictures dist lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,6 +92,9 @@ bench: $(STAMP) .peers/stores/.set-up .peers/anchor/.set-up ## Measure kb and it
 	$(BIN)/python -m bench.ingestion
 	$(BIN)/python -m bench.ocr
 	$(BIN)/python -m bench.scans
+
+hooks: $(STAMP) ## Have git run make check before each commit
+	$(BIN)/pre-commit install
 
 docs: $(STAMP) ## Write the reference pages anew from the code
 	$(BIN)/python -m docs.generate
