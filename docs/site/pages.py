@@ -26,6 +26,7 @@ HOW_TO = {
     "Use it": ("use-the-page", "use-the-command-line", "script-it", "follow-a-folder"),
     "With agents": ("connect-an-agent",),
     "Run it": (
+        "install",
         "run-as-a-service",
         "run-in-containers",
         "secure-with-tls",
@@ -37,7 +38,7 @@ HOW_TO = {
     "Keep it": ("troubleshoot", "back-up", "move-a-base", "repair", "measure-search", "change-the-model"),
 }
 REST_OF_HOW_TO = "More"
-START = ("index.md", "tutorial.md")
+START = ("index.md", "tutorial.md", "comparison.md")
 # Of docs/ itself, what is not for the start.
 DESIGN = ("reliability.md",)
 
