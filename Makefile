@@ -13,7 +13,7 @@ CERTIFICATES := $(wildcard /etc/ssl/certs/ca-certificates.crt)
 # as `make clean test`, go one after the other.
 MAKEFLAGS += $(if $(word 2,$(MAKECMDGOALS)),,--jobs=2)
 
-.PHONY: help setup run check test test-all faults load soak mutants audit strace chromium conformance evaluate bench hooks docs screens pictures dist lock clean
+.PHONY: help setup run check test test-all faults load soak mutants audit strace chromium conformance evaluate bench hooks docs site screens pictures dist lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -98,6 +98,9 @@ hooks: $(STAMP) ## Have git run make check before each commit
 
 docs: $(STAMP) ## Write the reference pages anew from the code
 	$(BIN)/python -m docs.generate
+
+site: $(STAMP) ## Make a site of the documentation in dist/site; a broken link, a warning or a page nobody finds fails
+	@$(BIN)/python -m docs.site
 
 screens: $(STAMP) ## Draw the docs' pictures of the terminal anew, from the running program
 	$(BIN)/python -m docs.screens

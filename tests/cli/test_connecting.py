@@ -9,7 +9,7 @@ from tests.engine_program import EngineProgram, own_environment
 from typer.testing import Result
 
 KEY = "hidden-key"
-CLIENTS = ["claude-desktop", "claude-code", "vscode", "cursor", "amazon-q"]
+CLIENTS = ["claude-desktop", "claude-code", "vscode", "cursor", "amazon-q", "gemini-cli", "opencode"]
 
 
 @pytest.fixture

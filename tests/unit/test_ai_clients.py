@@ -34,7 +34,8 @@ json_values = st.recursive(
 def test_no_key_is_told_where_none_was_given(client: Client) -> None:
     told = json.dumps(build_configuration(client, LOCKED, None))
 
-    assert any(reference in told for reference in ("${env:KB_MCP_API_KEY}", "${input:kb-key}", PLACEHOLDER))
+    references = ("${env:KB_MCP_API_KEY}", "$KB_MCP_API_KEY", "{env:KB_MCP_API_KEY}", "${input:kb-key}", PLACEHOLDER)
+    assert any(f"Bearer {reference}" in told for reference in references)
 
 
 @pytest.mark.parametrize("client", CLIENTS.values(), ids=CLIENTS)
@@ -60,6 +61,15 @@ def test_encrypted_connections_are_not_allowed_to_be_plain() -> None:
     entry = build_configuration(CLIENTS[Name.CLAUDE_DESKTOP], server, None)["mcpServers"]["kb"]
 
     assert "--allow-http" not in entry["args"]
+
+
+def test_gemini_and_opencode_are_told_as_their_own_commands_would_write_it() -> None:
+    gemini, opencode = (build_configuration(CLIENTS[name], LOCKED, None) for name in (Name.GEMINI_CLI, Name.OPENCODE))
+
+    by_http = {"type": "http", "url": LOCKED.url, "headers": {"Authorization": "Bearer $KB_MCP_API_KEY"}}
+    remote = {"type": "remote", "url": LOCKED.url, "headers": {"Authorization": "Bearer {env:KB_MCP_API_KEY}"}}
+    assert gemini == {"mcpServers": {"kb": by_http}}
+    assert opencode == {"mcp": {"kb": remote}}
 
 
 def test_vs_code_asks_for_the_key_itself() -> None:

@@ -22,11 +22,14 @@ class Name(StrEnum):
     VSCODE = "vscode"
     CURSOR = "cursor"
     AMAZON_Q = "amazon-q"
+    GEMINI_CLI = "gemini-cli"
+    OPENCODE = "opencode"
 
 
 class Transport(StrEnum):
     HTTP = "http"
     UNTYPED_HTTP = "untyped http"
+    REMOTE = "remote"
     PROGRAM = "program"
 
 
@@ -37,8 +40,8 @@ class Client:
     """Of its file, below the user's home or, with a leading `@`, below where programs keep their configuration."""
     transport: Transport = Transport.HTTP
     servers: str = "mcpServers"
-    reads_environment: bool = False
-    """Whether it puts the value of a variable in the place of `${env:NAME}`."""
+    variable_reference: str = ""
+    """In whose place it puts the value of the variable `NAME`; empty if it has no such thing."""
     asks_for_inputs: bool = False
     """Whether it asks the user for what stands in its file as `${input:ID}`."""
 
@@ -50,15 +53,20 @@ class Client:
 
     @property
     def needs_key_in_file(self) -> bool:
-        return not (self.reads_environment or self.asks_for_inputs)
+        return not (self.variable_reference or self.asks_for_inputs)
 
 
 CLIENTS = {
     Name.CLAUDE_DESKTOP: Client("Claude Desktop", "@Claude/claude_desktop_config.json", Transport.PROGRAM),
     Name.CLAUDE_CODE: Client("Claude Code", ".claude.json"),
     Name.VSCODE: Client("VS Code", "@Code/User/mcp.json", servers="servers", asks_for_inputs=True),
-    Name.CURSOR: Client("Cursor", ".cursor/mcp.json", Transport.UNTYPED_HTTP, reads_environment=True),
-    Name.AMAZON_Q: Client("Amazon Q", ".aws/amazonq/mcp.json", reads_environment=True),
+    Name.CURSOR: Client("Cursor", ".cursor/mcp.json", Transport.UNTYPED_HTTP, variable_reference="${env:NAME}"),
+    Name.AMAZON_Q: Client("Amazon Q", ".aws/amazonq/mcp.json", variable_reference="${env:NAME}"),
+    Name.GEMINI_CLI: Client("Gemini CLI", ".gemini/settings.json", variable_reference="$NAME"),
+    # Its own command writes opencode.jsonc, which may have comments; it reads both.
+    Name.OPENCODE: Client(
+        "OpenCode", ".config/opencode/opencode.json", Transport.REMOTE, servers="mcp", variable_reference="{env:NAME}"
+    ),
 }
 
 
@@ -91,7 +99,7 @@ def build_configuration(client: Client, server: McpServer, key: str | None) -> J
 def _refer_to_key(client: Client, server: McpServer) -> str:
     if client.asks_for_inputs:
         return f"${{input:{server.input_id}}}"
-    return f"${{env:{server.key_variable}}}" if client.reads_environment else PLACEHOLDER
+    return client.variable_reference.replace("NAME", server.key_variable) or PLACEHOLDER
 
 
 def _build_entry(transport: Transport, url: str, authorization: str | None) -> Json:
@@ -102,6 +110,6 @@ def _build_entry(transport: Transport, url: str, authorization: str | None) -> J
             return {"command": "npx", "args": arguments}
         arguments += ["--header", f"Authorization:${{{_HEADER_VARIABLE}}}"]
         return {"command": "npx", "args": arguments, "env": {_HEADER_VARIABLE: authorization}}
-    entry: Json = {} if transport is Transport.UNTYPED_HTTP else {"type": "http"}
+    entry: Json = {} if transport is Transport.UNTYPED_HTTP else {"type": transport.value}
     entry["url"] = url
     return entry if authorization is None else {**entry, "headers": {"Authorization": authorization}}

@@ -44,7 +44,7 @@ def remark_on_hits(answer: Json, *, more: str | None, suggested: str | None) -> 
     if suggested:
         complain(f"Did you mean: {suggested}")
     if answer.get("degraded"):
-        complain("Searched by words only: the embedding model is still loading.")
+        complain("Searched by words only: the model or its vectors are not all there yet. `kb status` tells which.")
 
 
 def _explain(scores: Json) -> str:
