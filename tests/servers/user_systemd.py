@@ -37,8 +37,11 @@ trap 'kill -KILL $child' TERM
 wait $child || true
 wait $child || true
 echo $$ > "$1/groups/cgroup.procs"
-find "$1/groups/$2" -depth -type d -exec rmdir {} +
-umount "$1/groups"
+# What was killed leaves its group in a moment.
+for attempt in 1 2 3 4 5 6 7 8 9 10; do
+    find "$1/groups/$2" -depth -type d -exec rmdir {} + 2>/dev/null && break
+    sleep 0.1
+done
 """
 
 
@@ -49,6 +52,10 @@ class UserSystemd:
         self.folder = folder
         self.environment = dict(environment)
         self._process = process
+
+    @property
+    def home(self) -> Path:
+        return Path(self.environment["HOME"])
 
     @property
     def log(self) -> str:
@@ -101,7 +108,19 @@ def running_user_systemd(folder: Path) -> Iterator[UserSystemd]:
     home.mkdir()
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("KB_", "XDG_", "DBUS_"))}
     environment = {**inherited, "HOME": str(home), "XDG_RUNTIME_DIR": str(runtime)}
-    start = ["unshare", "--mount", "--propagation=private", "sh", "-euc", _START, str(PROGRAM), str(folder)]
+    # Killed tests leave nothing behind either.
+    start = [
+        "setpriv",
+        "--pdeathsig=TERM",
+        "unshare",
+        "--mount",
+        "--propagation=private",
+        "sh",
+        "-euc",
+        _START,
+        str(PROGRAM),
+        str(folder),
+    ]
     with (folder / "systemd.log").open("wb") as log:
         process = subprocess.Popen([*start, f"kb-test-{os.getpid()}"], env=environment, stdout=log, stderr=log)
     systemd = UserSystemd(folder, process, environment)
@@ -118,7 +137,8 @@ def _wait_until_it_answers(systemd: UserSystemd, process: subprocess.Popen[bytes
     while True:
         assert process.poll() is None, systemd.log
         assert time.monotonic() < deadline, systemd.log
-        if (systemd.folder / "inside").exists() and (systemd.folder / "run" / "systemd" / "private").exists():
-            if systemd.run("systemctl", "--user", "is-system-running").stdout.strip() == "running":
-                return
+        # Only who is inside can be entered, and ask.
+        is_inside = (systemd.folder / "inside").exists()
+        if is_inside and systemd.run("systemctl", "--user", "is-system-running").stdout.strip() == "running":
+            return
         time.sleep(0.05)

@@ -7,6 +7,9 @@ from pathlib import Path
 
 NAME = "kb.service"
 FIRST_LINE = "# Written by `kb service install`, which overwrites it. Your changes: systemctl --user edit kb"
+# What systemd takes in no program's name; among what a program is given it takes anything.
+_FORBIDDEN = re.compile(r"""['"\\\x00-\x1f\x7f]""")
+ANY_NAME = ["/usr/bin/env"]
 
 # deploy/systemd/kb.service confines the service of a whole machine further. Of a user's own:
 # - Nothing that needs a name space for mounts (PrivateTmp, ProtectSystem, ...). Not every system lets a user make one,
@@ -69,7 +72,7 @@ def render_unit(program: Sequence[str], variables: Mapping[str, str]) -> str:
     """`variables` are for everybody to read."""
     given = [quote(f"{name}={value}") for name, value in variables.items()]
     environment = f"Environment={' '.join(given)}\n" if given else ""
-    command = " ".join(map(quote, program))
+    command = " ".join(map(quote, [*(ANY_NAME if _FORBIDDEN.search(program[0]) else []), *program]))
     return _UNIT.format(first_line=FIRST_LINE, command=command, environment=environment)
 
 
@@ -78,9 +81,10 @@ def is_ours(unit: str) -> bool:
 
 
 def program_of(unit: str) -> list[str]:
-    """The words of what it starts; none if that cannot be told."""
+    """The words of what it starts."""
     lines = re.findall(r"^ExecStart=:(.*)$", unit, flags=re.MULTILINE)
-    return [unquote(word) for word in re.findall(r'"(?:[^"\\]|\\.)*"|\S+', lines[0])] if len(lines) == 1 else []
+    words = [unquote(word) for line in lines for word in re.findall(r'"(?:[^"\\]|\\.)*"|\S+', line)]
+    return words[1:] if words[:1] == ANY_NAME else words
 
 
 def quote(word: str) -> str:
