@@ -38,7 +38,7 @@ wait $child || true
 wait $child || true
 echo $$ > "$1/groups/cgroup.procs"
 # What was killed leaves its group in a moment.
-for attempt in 1 2 3 4 5 6 7 8 9 10; do
+for attempt in $(seq 50); do
     find "$1/groups/$2" -depth -type d -exec rmdir {} + 2>/dev/null && break
     sleep 0.1
 done
