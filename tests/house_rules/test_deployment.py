@@ -34,9 +34,8 @@ from kb.settings import EngineSettings, SettingsError, describe_options, read_se
 
 DOCKERFILES = sorted((ROOT / "deploy").glob("*.Dockerfile"))
 HOW_TO = ROOT / "docs" / "how-to"
-PAGES = [
-    HOW_TO / f"{name}.md" for name in ("run-in-containers", "run-as-a-service", "secure-with-tls", "harden", "scale-out")
-]
+NAMING_SETTINGS = ("run-in-containers", "run-as-a-service", "secure-with-tls", "harden", "scale-out")
+PAGES = [HOW_TO / f"{name}.md" for name in NAMING_SETTINGS]
 UNIT = ROOT / "deploy" / "systemd" / "kb.service"
 
 # Fixed by the image; the port that the host sees is chosen where it is published.
