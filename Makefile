@@ -13,7 +13,7 @@ CERTIFICATES := $(wildcard /etc/ssl/certs/ca-certificates.crt)
 # as `make clean test`, go one after the other.
 MAKEFLAGS += $(if $(word 2,$(MAKECMDGOALS)),,--jobs=2)
 
-.PHONY: help setup run check test test-all faults load soak mutants audit strace chromium conformance evaluate bench hooks docs site screens pictures dist lock clean
+.PHONY: help setup run check test test-all faults load soak mutants audit strace nginx chromium conformance evaluate bench hooks docs site screens pictures dist lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,7 +43,7 @@ imports: $(STAMP)
 
 # A file of tests stays with one of the two that run them: what its tests share is made once. Compiled once, too: where
 # PYTHONDONTWRITEBYTECODE is set, each of the hundreds of programs that they start would do it again.
-test: check $(NODE_STAMP) strace chromium ## Check, then every test, with a selection of the faults
+test: check $(NODE_STAMP) strace nginx chromium ## Check, then every test, with a selection of the faults
 	$(BIN)/python -m compileall -q src
 	$(BIN)/pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder \
 		tests --ignore=tests/unit --ignore=tests/house_rules
@@ -122,7 +122,7 @@ pip_compile = CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host $(ARGS)
 
 clean: ## Remove .venv, .node, .audit, .peers and all that the tools left behind
-	rm -rf .venv .node .audit .peers dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .schemathesis
+	rm -rf .venv .node .nginx .audit .peers dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .schemathesis
 	find src tests evaluation bench docs deploy -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp comes last, so that a set-up that failed half-way is done again.
@@ -166,6 +166,14 @@ apt_install = { test "$$(id -u)" = 0 && flock Makefile sh -c 'apt-get install --
 strace:
 	@command -v strace >/dev/null || $(call apt_install,strace) || { \
 		echo "strace is not installed, so the tests that need it are left out. Install it." >&2; \
+		test -z "$$CI"; }
+
+# Unpacked and not installed: that would start a web server for all the world, now and whenever the machine starts.
+nginx:
+	@command -v nginx >/dev/null || test -x /usr/sbin/nginx || test -x .nginx/usr/sbin/nginx || { \
+		mkdir -p .nginx && cd .nginx && { apt-get download nginx || { apt-get update && apt-get download nginx; }; } && \
+		dpkg -x nginx_*.deb . && usr/sbin/nginx -v -e stderr; } >/dev/null 2>&1 || { \
+		echo "nginx is not installed, so the tests that need it are left out. Install it." >&2; \
 		test -z "$$CI"; }
 
 # Debian's names for it: the one without windows takes a third less of the processor for each page. Playwright would

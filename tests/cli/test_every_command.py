@@ -44,7 +44,7 @@ CALLS: dict[str, tuple[str, set[str] | None]] = {
 }
 # Those that say there what no pipe gets: colours, bars, tables.
 FOR_PEOPLE = ["add", "sync", "search", "get", "list", "history", "status", "jobs", "doctor"]
-TRIED_ELSEWHERE = {"up", "engine", "mcp", "worker", "restore", "open", "model", "clear", "demo"}
+TRIED_ELSEWHERE = {"up", "engine", "mcp", "worker", "restore", "open", "model", "clear", "demo", "service"}
 
 
 @dataclass(frozen=True)

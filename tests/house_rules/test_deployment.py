@@ -33,7 +33,9 @@ from kb.mcp.uploads import BYTES_PER_MB, MAX_STAGED_BYTES
 from kb.settings import EngineSettings, SettingsError, describe_options, read_settings
 
 DOCKERFILES = sorted((ROOT / "deploy").glob("*.Dockerfile"))
-PAGES = [ROOT / "docs" / "how-to" / name for name in ("run-in-containers.md", "harden.md", "scale-out.md")]
+HOW_TO = ROOT / "docs" / "how-to"
+NAMING_SETTINGS = ("run-in-containers", "run-as-a-service", "secure-with-tls", "harden", "scale-out")
+PAGES = [HOW_TO / f"{name}.md" for name in NAMING_SETTINGS]
 UNIT = ROOT / "deploy" / "systemd" / "kb.service"
 
 # Fixed by the image; the port that the host sees is chosen where it is published.

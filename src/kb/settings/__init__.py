@@ -11,6 +11,7 @@ This package is the only reader of the environment. The reference page is made f
     sources     where the values come from
     reading     the settings of one program, made of them
     explaining  what each option is now, and who says so
+    unattended  what a service sees of all that
     folders     where things are kept by default
     keys        those that stand in a secret
     editor      the user's own, which other programs use too

@@ -1,0 +1,33 @@
+"""How a service is: what was installed, what systemd says of it, and whether its engine answers."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kb.cli.service.engine import Addresses
+from kb.cli.service.systemd import State
+from kb.cli.service.unit import program_of
+
+
+@dataclass(frozen=True)
+class Standing:
+    file: Path
+    unit: str | None
+    """What stands in the file; None if it is not there."""
+    state: State
+    addresses: Addresses
+    version: str | None
+    """Of the engine that answers, whoever started it."""
+
+    @property
+    def is_installed(self) -> bool:
+        return self.unit is not None
+
+    @property
+    def is_well(self) -> bool:
+        return self.is_installed and self.state.is_active and self.version is not None
+
+    @property
+    def missing_program(self) -> str | None:
+        """What it would start, if that is gone: an environment that was deleted or moved."""
+        program = program_of(self.unit or "")
+        return program[0] if program and not Path(program[0]).exists() else None

@@ -1,0 +1,99 @@
+"""The unit that systemd is given: `kb up` of this very installation, in few lines."""
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+NAME = "kb.service"
+FIRST_LINE = "# Written by `kb service install`, which overwrites it. Your changes: systemctl --user edit kb"
+# What systemd takes in no program's name; among what a program is given it takes anything.
+_FORBIDDEN = re.compile(r"""['"\\\x00-\x1f\x7f]""")
+ANY_NAME = ["/usr/bin/env"]
+
+# deploy/systemd/kb.service confines the service of a whole machine further. Of a user's own:
+# - Nothing that needs a name space for mounts (PrivateTmp, ProtectSystem, ...). Not every system lets a user make one,
+#   and there the service would not start; where it would, a user cannot write to the system anyway, and has the base,
+#   the settings and the folders that agents may add from in the home that would be hidden.
+# - No IPAddressDeny: a user's systemd cannot enforce it.
+# - No MemoryDenyWriteExecute: the drivers of graphics cards may write code as they run.
+# - No MemoryMax: how much there is, and who else needs it, is known to the user.
+_UNIT = """\
+{first_line}
+# Settings stand in kb.toml: `kb config` tells where that is. What this shell has set is unknown to the service.
+
+[Unit]
+Description=kb, a local knowledge base
+# What dies at once five times in a minute needs somebody to look at it.
+StartLimitIntervalSec=60
+StartLimitBurst=5
+
+[Service]
+Type=exec
+# The colon: nothing in it is a variable.
+ExecStart=:{command}
+{environment}Restart=on-failure
+RestartSec=2
+# Longer than it takes to finish what is under way.
+TimeoutStopSec=30
+# That is what `kb up` tells somebody at a terminal; its log goes to the journal.
+StandardOutput=null
+StandardError=journal
+
+# Nobody else reads what it writes.
+UMask=0077
+NoNewPrivileges=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
+RestrictNamespaces=yes
+RestrictSUIDSGID=yes
+RestrictRealtime=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+# Not ~@resources: the worker and the readers of files lower their own priority and limits.
+SystemCallFilter=~@privileged
+SystemCallErrorNumber=EPERM
+
+[Install]
+WantedBy=default.target
+"""
+
+
+def own_program() -> list[str]:
+    """What starts this installation, wherever it is.
+
+    The interpreter is named as it was called: what a link in a virtual environment points to knows nothing of that.
+    -P: the service starts in the user's home, and a folder `kb` there must not be taken for the package.
+    """
+    return [str(Path(sys.executable).absolute()), "-P", "-m", "kb.cli.main", "up"]
+
+
+def render_unit(program: Sequence[str], variables: Mapping[str, str]) -> str:
+    """`variables` are for everybody to read."""
+    given = [quote(f"{name}={value}") for name, value in variables.items()]
+    environment = f"Environment={' '.join(given)}\n" if given else ""
+    command = " ".join(map(quote, [*(ANY_NAME if _FORBIDDEN.search(program[0]) else []), *program]))
+    return _UNIT.format(first_line=FIRST_LINE, command=command, environment=environment)
+
+
+def is_ours(unit: str) -> bool:
+    return unit.startswith("# Written by `kb service install`")
+
+
+def program_of(unit: str) -> list[str]:
+    """The words of what it starts."""
+    lines = re.findall(r"^ExecStart=:(.*)$", unit, flags=re.MULTILINE)
+    words = [unquote(word) for line in lines for word in re.findall(r'"(?:[^"\\]|\\.)*"|\S+', line)]
+    return words[1:] if words[:1] == ANY_NAME else words
+
+
+def quote(word: str) -> str:
+    """As one word of a line, whatever it holds: `%` begins a placeholder there, and a backslash an escape."""
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("%", "%%")
+    return escaped if re.fullmatch(r"[\w@%+=:,./-]+", escaped, flags=re.ASCII) else f'"{escaped}"'
+
+
+def unquote(word: str) -> str:
+    bare = word[1:-1] if word.startswith('"') else word
+    plain = {"n": "\n"}
+    return re.sub(r"\\(.)", lambda match: plain.get(match[1], match[1]), bare).replace("%%", "%")

@@ -1,0 +1,175 @@
+"""kb as a service of its user, with a real systemd: C1, C3, and `kb.toml` as the only place for settings."""
+
+import json
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.engine_program import EngineProgram
+from tests.faults.conftest import need_right
+from tests.servers.user_systemd import UserSystemd, running_user_systemd, why_not
+
+from kb.listening import listen
+
+COMES_BACK_WITHIN_SECONDS = 60
+PDF = Path(__file__).parents[1] / "samples" / "pdf" / "letter-ghostscript.pdf"
+
+
+@pytest.fixture(scope="module")
+def systemd(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[UserSystemd]:
+    need_right(why_not() is None, why_not() or "")
+    with running_user_systemd(tmp_path_factory.mktemp("systemd")) as systemd:
+        # The fetched model stays where it is.
+        systemd.environment["XDG_CACHE_HOME"] = str(model_folder.parents[2])
+        yield systemd
+
+
+@pytest.fixture
+def unit(systemd: UserSystemd) -> Iterator[Path]:
+    """Where the unit goes. Whatever is installed is removed after the test."""
+    unit = systemd.home / ".config" / "systemd" / "user" / "kb.service"
+    yield unit
+    if unit.exists():
+        systemd.kb("service", "uninstall")
+        unit.unlink(missing_ok=True)
+
+
+@pytest.fixture
+def engine_url(systemd: UserSystemd) -> Iterator[str]:
+    """As `kb.toml` says it; ports that were free a moment ago."""
+    with listen("127.0.0.1", 0, "KB_PORT") as one, listen("127.0.0.1", 0, "KB_MCP_PORT") as other:
+        port, mcp_port = one.getsockname()[1], other.getsockname()[1]
+    config = systemd.home / ".config" / "kb" / "kb.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    url = f"http://127.0.0.1:{port}"
+    config.write_text(f'port = {port}\nmcp_port = {mcp_port}\nengine_url = "{url}"\n')
+    yield url
+    config.unlink()
+
+
+def another_installation(folder: Path) -> Path:
+    """The interpreter of one that lies where much in its path means something to systemd."""
+    environment = folder / "50% of $HOME's files"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
+    (packages,) = environment.glob("lib/*/site-packages")
+    (packages / "kb.pth").write_text(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n")
+    return environment / "bin" / "python"
+
+
+def test_a_service_is_installed_killed_started_again_and_removed(
+    systemd: UserSystemd, unit: Path, engine_url: str
+) -> None:
+    """C1, C3, E24, E29, D3"""
+    before = systemd.kb("service", "install", "--no-start")
+    program = another_installation(systemd.folder)
+
+    installed = systemd.run(str(program), "-m", "kb.cli.main", "service", "install", KB_API_KEY="sesame")
+    first = systemd.ask("kb.service", "MainPID")
+    added = systemd.kb("add", str(PDF), "--json")
+    systemd.run("systemctl", "--user", "kill", "--signal=KILL", "--kill-who=main", "kb")
+    back_within = time_until_it_answers(engine_url)
+    second = systemd.ask("kb.service", "MainPID")
+    status = systemd.kb("service", "status", "--json")
+    found = systemd.kb("list", "--json")
+    again = systemd.run(str(program), "-m", "kb.cli.main", "service", "install")
+    removed = systemd.kb("service", "uninstall")
+
+    assert before.returncode == 0, before.stderr
+    assert "It starts at your next login" in before.stdout
+    assert installed.returncode == 0, installed.stderr + systemd.log
+    assert f"Replaced {unit}, which started {sys.executable} -P -m kb.cli.main up" in installed.stdout
+    assert all(told in installed.stdout for told in (engine_url, "journalctl --user -u kb", "enable-linger"))
+    assert f'api_key_file = "{systemd.home}/.config/kb/api-key"' in installed.stderr
+    assert "sesame" not in installed.stdout + installed.stderr + systemd.log
+    assert json.loads(added.stdout)["status"] == "completed"
+    assert 0 < back_within < COMES_BACK_WITHIN_SECONDS
+    assert second not in ("0", first)
+    assert status.returncode == 0
+    told = json.loads(status.stdout)
+    assert (told["installed"], told["enabled"], told["active"]) == (True, True, "active")
+    assert told["program"][0] == str(program)
+    assert told["engine"] == {"url": engine_url, "answers": True, "version": "3.0.0"}
+    assert json.loads(found.stdout)["total"] == 1
+    assert "is as it should be" in again.stdout
+    assert removed.returncode == 0, removed.stderr
+    assert not unit.exists()
+    assert f"stay in {systemd.home}/.local/share/kb" in removed.stdout
+    assert (systemd.home / ".local" / "share" / "kb" / "originals").exists()
+    assert systemd.ask("kb.service", "LoadState") == "not-found"
+    assert not answers(engine_url)
+
+
+def test_without_a_service_status_and_uninstall_say_that_there_is_none(
+    systemd: UserSystemd, unit: Path, engine_url: str
+) -> None:
+    """C3"""
+    for command in ("status", "uninstall"):
+        done = systemd.kb("service", command)
+
+        assert done.returncode == 3
+        assert "`kb service install` makes" in done.stderr
+
+
+def test_a_unit_that_kb_has_not_written_is_left_alone(systemd: UserSystemd, unit: Path, engine_url: str) -> None:
+    """C3"""
+    unit.parent.mkdir(parents=True, exist_ok=True)
+    unit.write_text("[Service]\nExecStart=/bin/true\n")
+
+    for command in ("install", "uninstall"):
+        done = systemd.kb("service", command)
+
+        assert done.returncode == 4
+        assert "has not written" in done.stderr
+        assert "systemctl --user disable" in done.stderr
+    assert unit.read_text() == "[Service]\nExecStart=/bin/true\n"
+
+
+def test_a_port_that_kb_has_already_is_told_before_anything_is_written(
+    systemd: UserSystemd, unit: Path, engine_url: str, running_engine: EngineProgram
+) -> None:
+    """C3, E29"""
+    config = systemd.home / ".config" / "kb" / "kb.toml"
+    config.write_text(f"port = {running_engine.url.rpartition(':')[2]}\n")
+
+    done = systemd.kb("service", "install")
+
+    assert done.returncode == 4
+    assert f"kb is running at {running_engine.url} already" in done.stderr
+    assert not unit.exists()
+
+
+def test_a_service_that_cannot_start_is_told_and_its_status_says_what_to_do(
+    systemd: UserSystemd, unit: Path, engine_url: str
+) -> None:
+    """C3"""
+    (systemd.home / ".local" / "share").mkdir(parents=True, exist_ok=True)
+    config = systemd.home / ".config" / "kb" / "kb.toml"
+    config.write_text(f'{config.read_text()}data_dir = "/proc/nowhere"\n')
+
+    installed = systemd.kb("service", "install")
+    status = systemd.kb("service", "status")
+
+    assert installed.returncode == 1
+    assert "journalctl --user -u kb" in installed.stderr
+    assert status.returncode == 6
+    assert "nobody answers" in status.stdout
+    assert "systemctl --user restart kb" in status.stderr
+
+
+def answers(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/health/live", trust_env=False).is_success
+    except httpx.TransportError:
+        return False
+
+
+def time_until_it_answers(url: str) -> float:
+    began = time.monotonic()
+    while not answers(url) and time.monotonic() < began + COMES_BACK_WITHIN_SECONDS:
+        time.sleep(0.05)
+    return time.monotonic() - began

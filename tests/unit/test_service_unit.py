@@ -1,0 +1,113 @@
+"""The unit that `kb service install` writes, and what of a shell does not reach it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kb.child import STOP_WITHIN_SECONDS
+from kb.cli.service.unit import is_ours, own_program, program_of, render_unit
+from kb.engine.processes.engine_process import SHUTDOWN_WITHIN_SECONDS
+from kb.settings.unattended import find_left_behind, folders_named, load_unattended_settings
+
+# A name of a file holds neither, and a line of a unit no control character.
+words = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), min_size=1)
+
+
+@given(st.lists(words, min_size=1))
+def test_what_a_unit_starts_can_be_read_from_it_again_whatever_characters_are_in_it(program: list[str]) -> None:
+    unit = render_unit(program, {})
+
+    assert program_of(unit) == program
+    assert is_ours(unit)
+
+
+def test_a_unit_starts_this_installation_by_its_interpreter_as_it_was_called() -> None:
+    """D1: what the link of a virtual environment points to knows nothing of its packages."""
+    assert own_program() == [sys.executable, "-P", "-m", "kb.cli.main", "up"]
+
+
+def test_a_stopped_service_has_time_to_finish_what_is_under_way() -> None:
+    (seconds,) = [line for line in render_unit(["kb"], {}).splitlines() if line.startswith("TimeoutStopSec=")]
+
+    assert int(seconds.partition("=")[2]) > SHUTDOWN_WITHIN_SECONDS + STOP_WITHIN_SECONDS
+
+
+@pytest.mark.parametrize("folder", ["plain", "50% of $HOME", "Ada's", 'a "b" \\ c', "ö 書"])
+def test_systemd_takes_the_unit_wherever_kb_is(folder: str, tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        assert not os.environ.get("CI"), "systemd is not installed"
+        pytest.skip("NOT TESTED: systemd is not installed.")
+    program = tmp_path / folder / "python"
+    program.parent.mkdir()
+    program.symlink_to(sys.executable)
+    unit = tmp_path / "kb.service"
+    unit.write_text(render_unit([str(program), "up"], {"XDG_DATA_HOME": str(tmp_path / folder)}), encoding="utf-8")
+
+    environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path), "HOME": str(tmp_path)}
+    checked = subprocess.run(
+        ["systemd-analyze", "--user", "verify", str(unit)], env=environment, capture_output=True, text=True, check=False
+    )
+
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_of_the_environment_only_folders_reach_the_service_and_relative_ones_count_for_nobody() -> None:
+    environ = {"XDG_DATA_HOME": "/srv/x", "XDG_CACHE_HOME": "here", "KB_API_KEY": "sesame", "PATH": "/bin"}
+
+    assert folders_named(environ) == {"XDG_DATA_HOME": "/srv/x"}
+
+
+def test_each_variable_that_is_left_behind_is_told_with_the_line_that_says_the_same(tmp_path: Path) -> None:
+    environ = {
+        "XDG_CONFIG_HOME": str(tmp_path),
+        "KB_PORT": "8123",
+        "KB_DATA_DIR": "base",
+        "KB_ALLOWED_HOSTS": "kb.example.org,localhost",
+        "KB_INSECURE": "true",
+        "KB_API_KEY": "sesame",
+        "KB_MCP_API_KEY_FILE": str(tmp_path / "agents"),
+        "KB_ENGINE_URL": "http://elsewhere:1",
+        "KB_MAX_FILE_MB": "100",
+    }
+    (tmp_path / "agents").write_text("open-sesame")
+
+    left = find_left_behind(environ)
+
+    assert {one.variable: one.line for one in left} == {
+        "KB_PORT": "port = 8123",
+        "KB_DATA_DIR": f'data_dir = "{Path.cwd() / "base"}"',
+        "KB_ALLOWED_HOSTS": 'allowed_hosts = ["kb.example.org", "localhost"]',
+        "KB_INSECURE": "insecure = true",
+        "KB_API_KEY": f'api_key_file = "{tmp_path}/kb/api-key"',
+        "KB_MCP_API_KEY_FILE": f'mcp_api_key_file = "{tmp_path}/agents"',
+    }
+    assert "sesame" not in repr(left)
+
+
+def test_the_lines_that_are_told_make_the_service_see_what_the_shell_has_set(tmp_path: Path) -> None:
+    environ = {
+        "XDG_CONFIG_HOME": str(tmp_path),
+        "KB_PORT": "8123",
+        "KB_DATA_DIR": '/srv/50% "of" \\ it',
+        "KB_MCP_FILE_ROOTS": f"/srv/a{os.pathsep}/srv/b",
+        "KB_API_KEY": "sesame",
+    }
+    left = find_left_behind(environ)
+    (tmp_path / "kb").mkdir()
+    (tmp_path / "kb" / "kb.toml").write_text("\n".join(one.line for one in left))
+    for one in left:
+        if one.file_to_write is not None:
+            one.file_to_write.write_text(environ[one.variable])
+
+    engine, mcp = load_unattended_settings(environ)
+
+    assert find_left_behind(environ) == []
+    assert (engine.port, str(engine.data_dir)) == (8123, environ["KB_DATA_DIR"])
+    assert engine.api_key.get_secret_value() == mcp.api_key.get_secret_value() == "sesame"
+    assert [str(root) for root in mcp.mcp_file_roots] == ["/srv/a", "/srv/b"]
