@@ -10,7 +10,9 @@ ROOT = Path(__file__).parents[2]
 LOCKS = [(ROOT / name).read_text(encoding="utf-8") for name in ("requirements.lock", "requirements-dev.lock")]
 
 # Permissive, but for the last: it asks only that changes to its own files be published, and kb changes none.
-LICENCES = re.compile(r"\b(MIT|BSD|0BSD|Apache|ISC|PSF-2\.0|Zlib|CC0-1\.0|any-OSI|blessing|MPL-2\.0|Mozilla|Python Software Foundation)\b")
+LICENCES = re.compile(
+    r"\b(MIT|BSD|0BSD|Apache|ISC|PSF-2\.0|Zlib|CC0-1\.0|any-OSI|blessing|MPL-2\.0|Mozilla|Python Software Foundation)\b"
+)
 # Not permissive, and used as they come, from the package index: docs/decisions/0036.
 LIBRARIES = {"psycopg", "psycopg-binary", "psycopg-pool"}
 # They build the package, and are not installed where it is not built.
