@@ -9,7 +9,7 @@ import pytest
 
 from kb.engine.embedding import LoadingEmbedder, loading
 from kb.engine.errors import Unavailable
-from kb.engine.model import EmbeddingModel, Vector, Vectors
+from kb.engine.model import Computing, EmbeddingModel, Vector, Vectors
 from kb.engine.ports import Embedder
 
 MODEL = EmbeddingModel(name="tiny", dimension=2, window=4, fingerprint="tiny-1")
@@ -21,6 +21,7 @@ class TinyEmbedder:
     model = MODEL
     is_ready = True
     failure = None
+    computing = Computing()
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         return np.ones((len(texts), 2), np.float32)
