@@ -36,17 +36,15 @@ class _Module:
 
 def describe_any_model(folder: Path) -> EmbeddingModel:
     """Raises `Unavailable` if the files do not tell, or tell of something that kb does not run."""
-    modules = _read_modules(folder)
     try:
-        dimension = _dimension_of(modules)
+        modules = _read_modules(folder)
+        dimension, window = _dimension_of(modules), _window_of(folder, modules[0])
     except KeyError as exc:
         raise _refusal(folder, f"its files do not state {exc.args[0]}") from exc
-    return EmbeddingModel(
-        name=folder.name,
-        dimension=dimension,
-        window=_window_of(folder, modules[0]),
-        fingerprint=f"{folder.name}-{_digest(folder, modules)[:12]}-fp32",
-    )
+    except (AttributeError, TypeError, ValueError) as exc:
+        raise _refusal(folder, "its files are not like those of other models") from exc
+    fingerprint = f"{folder.name}-{_digest(folder, modules)[:12]}-fp32"
+    return EmbeddingModel(name=folder.name, dimension=dimension, window=window, fingerprint=fingerprint)
 
 
 def tokenizer_file(folder: Path) -> Path:

@@ -89,11 +89,11 @@ class LoadingEmbedder:
 
     @contextmanager
     def _opened(self) -> Iterator[Embedder]:
-        if not self._was_tried.wait(LONGEST_WAIT_SECONDS):
-            raise Unavailable("The embedding model is still being loaded; try again shortly.")
-        embedder = self._embedder
-        if embedder is None:
-            raise Unavailable(self._failure or "The embedding model could not be loaded.")
+        while (embedder := self._embedder) is None:
+            if not self._was_tried.wait(LONGEST_WAIT_SECONDS):
+                raise Unavailable("The embedding model is still being loaded; try again shortly.")
+            if self._embedder is None:
+                raise Unavailable(self._failure or "The embedding model could not be loaded.")
         try:
             yield embedder
         except DeviceLost:
@@ -105,6 +105,7 @@ class LoadingEmbedder:
             # Of several threads that find it lost, the first is enough.
             if self._embedder is lost and not self._is_closed.is_set():
                 logger.warning("The device has failed; opening the model anew.", exc_info=True)
+                # In this order: who sees that there is no model has to wait for the next.
                 self._was_tried.clear()
                 self._embedder = None
                 self._loading = self._start_loading()

@@ -148,7 +148,8 @@ def translated_errors(computing: Computing) -> Iterator[None]:
         yield
     except torch.OutOfMemoryError as exc:
         raise Unavailable("The device has too little memory for the embedding model at the moment.") from exc
-    except RuntimeError as exc:
+    except (AssertionError, RuntimeError) as exc:
+        # The first is what torch says of a device that it turns out not to have.
         if computing.device == "cpu":
             raise Unavailable("The embedding model could not be run.") from exc
         raise DeviceLost(f"The device ({computing.device}) has failed; the model is opened anew.") from exc
