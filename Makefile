@@ -13,7 +13,7 @@ CERTIFICATES := $(wildcard /etc/ssl/certs/ca-certificates.crt)
 # as `make clean test`, go one after the other.
 MAKEFLAGS += $(if $(word 2,$(MAKECMDGOALS)),,--jobs=2)
 
-.PHONY: help setup run check test test-all faults load soak mutants audit strace nginx chromium conformance evaluate bench hooks docs site screens pictures dist lock clean
+.PHONY: help setup run check test test-all test-gpu faults load soak mutants audit strace nginx chromium conformance evaluate bench hooks docs site screens pictures dist lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,10 @@ test: check $(NODE_STAMP) strace nginx chromium ## Check, then every test, with 
 
 test-all: export FAULTS := full
 test-all: test ## Check, then every test, with all the faults
+	@$(MAKE) --no-print-directory test-gpu
+
+test-gpu: .gpu/.set-up ## Run the tests that need torch, on a processor (fetches gigabytes the first time)
+	.gpu/bin/python -m pytest tests/gpu
 
 faults: $(STAMP) strace ## Kill, fill up and tear a base, attack it, and add hostile files: docs/reliability.md
 	FAULTS=full $(BIN)/pytest tests/faults tests/hostile tests/security tests/load tests/api/test_openapi.py tests/unit/test_keys.py
@@ -121,8 +125,8 @@ pip_compile = CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile \
 	--quiet --generate-hashes --allow-unsafe --strip-extras --no-emit-options \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host $(ARGS)
 
-clean: ## Remove .venv, .node, .audit, .peers and all that the tools left behind
-	rm -rf .venv .node .nginx .audit .peers dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .schemathesis
+clean: ## Remove .venv, .gpu, .node, .audit, .peers and all that the tools left behind
+	rm -rf .venv .gpu .node .nginx .audit .peers dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .schemathesis
 	find src tests evaluation bench docs deploy -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp comes last, so that a set-up that failed half-way is done again.
@@ -156,6 +160,16 @@ $(STAMP): $(INSTALLED) requirements-dev.lock
 	@echo "Installing sentence-transformers into .peers/anchor (some minutes the first time) ..."
 	@$(PYTHON) -m venv .peers/anchor
 	@.peers/anchor/bin/pip install --quiet --disable-pip-version-check -r bench/anchor.txt
+	@touch $@
+
+# torch has an environment of its own, in which all that .venv has can be seen: a copy of it would take a minute.
+.gpu/.set-up: $(STAMP) tests/gpu/requirements.txt
+	@echo "Installing torch and sentence-transformers into .gpu (some minutes the first time) ..."
+	@$(BIN)/python -m venv --clear --without-pip .gpu
+	@$(BIN)/python -c 'import sysconfig as s; print("import site; site.addsitedir(%r)" % s.get_path("purelib"))' \
+		> $$(echo .gpu/lib/python*/site-packages)/venv.pth
+	@$(BIN)/python -m pip --python .gpu/bin/python install --quiet --disable-pip-version-check \
+		-r tests/gpu/requirements.txt
 	@touch $@
 
 # What only apt can give is installed by root, and otherwise asked for. apt may not know of any package yet, and
@@ -199,13 +213,14 @@ $(NODE_STAMP): tests/package.json
 
 # pip-compile reads no dependency groups, and what builds the project must be pinned too: hatchling needs
 # editables for an editable install, and an older pip takes no hashes from a constraints file (deploy/install.sh). The
-# project's own extras, named in `all`, are listed one by one.
+# project's own extras, named in `all`, are listed one by one; `gpu` is not among them, whose torch would bring gigabytes
+# of another licence.
 define LIST_REQUIREMENTS
 import sys, tomllib
 with open('pyproject.toml', 'rb') as file:
     tree = tomllib.load(file)
 project = tree['project']
-extras = [line for extra in project['optional-dependencies'].values() for line in extra]
+extras = [line for name, extra in project['optional-dependencies'].items() if name != 'gpu' for line in extra]
 running = tree['build-system']['requires'] + ['editables', 'pip'] + project['dependencies']
 running += [line for line in extras if not line.startswith(project['name'] + '[')]
 print(*(running if sys.argv[1:] == ['running'] else tree['dependency-groups']['dev']), sep='\n')

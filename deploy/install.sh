@@ -2,8 +2,7 @@
 # Makes /opt/kb an environment that holds what one program needs and nothing else, every package pinned and verified
 # by requirements.lock.
 #
-# Usage: install.sh engine|mcp [RUNTIME]
-# RUNTIME is a line of a requirements file: the build of ONNX Runtime to install in place of the lock's.
+# Usage: install.sh engine|mcp
 set -eu
 
 export PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
@@ -15,13 +14,11 @@ awk '/^pip==/, !/\\$/' requirements.lock > pip.txt
 
 python3 - "$@" > wanted.txt <<'END'
 import sys, tomllib
-program, *runtime = sys.argv[1:]
+(program,) = sys.argv[1:]
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)["project"]
 extras = {"engine": ["engine", "postgres", "s3"], "mcp": ["mcp"]}[program]
 wanted = project["dependencies"] + [line for extra in extras for line in project["optional-dependencies"][extra]]
-if runtime:
-    wanted = [line for line in wanted if not line.startswith("onnxruntime")] + runtime
 print(*wanted, sep="\n")
 END
 /opt/kb/bin/pip install --require-hashes --constraint requirements.lock --requirement wanted.txt

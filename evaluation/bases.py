@@ -16,7 +16,17 @@ from kb.engine.embedding import bundled_model_folder, open_embedder
 from kb.engine.ingestion.indexing import index_text
 from kb.engine.ingestion.pipeline import describe
 from kb.engine.ingestion.sections import Section
-from kb.engine.model import DocumentId, EmbeddingModel, IndexedText, Lane, NoteSubmission, Scope, Vector, Vectors
+from kb.engine.model import (
+    Computing,
+    DocumentId,
+    EmbeddingModel,
+    IndexedText,
+    Lane,
+    NoteSubmission,
+    Scope,
+    Vector,
+    Vectors,
+)
 from kb.engine.ports import Embedder, Store
 from kb.engine.search.hybrid import Grouping, Hit, Mode, SearchOutcome, SearchRequest, search
 from kb.engine.storage import open_shared_store, open_store
@@ -119,6 +129,10 @@ class CachedEmbedder:
     @property
     def failure(self) -> str | None:
         return None
+
+    @property
+    def computing(self) -> Computing:
+        return self._embedder.computing
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         unknown = [text for text in dict.fromkeys(texts) if self._find(text) is None]

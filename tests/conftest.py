@@ -1,6 +1,7 @@
 import os
 import signal
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from tests.servers.seaweedfs import SeaweedFs, running_seaweedfs
 from kb.engine.embedding import fetch_bundled_model, open_embedder
 from kb.engine.originals import Bucket
 from kb.engine.ports import Embedder
+
+# What is in there has an environment of its own: `make test-gpu`.
+collect_ignore = [] if find_spec("torch") else ["gpu"]
 
 COUNTED = "counted"
 """The property under which a test records a line about what it has counted."""

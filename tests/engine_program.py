@@ -37,6 +37,7 @@ class EngineProgram:
     """Without the path."""
     ready_after_seconds: float
     """From the start of the process."""
+    ready_within_seconds = READY_WITHIN_SECONDS
 
     def __init__(self, folder: Path, settings: Mapping[str, str] = {}) -> None:
         self.data_dir = folder / "data"
@@ -112,7 +113,7 @@ class EngineProgram:
         raise AssertionError(f"The engine did not start:\n{self.log.read_text()}")
 
     def _wait_until_ready(self) -> None:
-        deadline = time.monotonic() + READY_WITHIN_SECONDS
+        deadline = time.monotonic() + self.ready_within_seconds
         with httpx.Client(base_url=self.url, trust_env=False) as http:
             while not _is_ready(http):
                 assert time.monotonic() < deadline, f"The engine is not ready:\n{self.log.read_text()}"

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 LogFormat: TypeAlias = Literal["text", "json"]
 
 # Libraries that would say again, in their own words, what our programs say.
-QUIET_LIBRARIES = ("httpx", "mcp", "uvicorn")
+QUIET_LIBRARIES = ("httpx", "mcp", "sentence_transformers", "uvicorn")
 # What uvicorn says of requests that are broken or refused: anybody could fill the log with it.
 OF_NO_INTEREST = frozenset(
     {

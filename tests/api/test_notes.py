@@ -10,7 +10,7 @@ from tests.api.calls import OPEN, V1, AddDocument, Json, assert_problem
 
 from kb.engine.api.app import create_app
 from kb.engine.errors import Unavailable
-from kb.engine.model import EmbeddingModel, Vector, Vectors
+from kb.engine.model import Computing, EmbeddingModel, Vector, Vectors
 from kb.engine.ports import Embedder
 from kb.engine.wiring import Engine
 
@@ -22,6 +22,7 @@ class FailingEmbedder:
         self._working = working
         self.is_ready = True
         self.failure = None
+        self.computing = Computing()
 
     @property
     def model(self) -> EmbeddingModel:

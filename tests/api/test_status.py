@@ -12,7 +12,7 @@ from tests.api.conftest import serving
 from kb.engine.api.app import create_app
 from kb.engine.api.guard import Access
 from kb.engine.errors import Unavailable
-from kb.engine.model import EmbeddingModel, Vector, Vectors
+from kb.engine.model import Computing, EmbeddingModel, Vector, Vectors
 from kb.engine.ports import Embedder
 from kb.engine.wiring import Engine
 
@@ -24,6 +24,7 @@ class UnreadyEmbedder:
         self.model = model
         self.is_ready = False
         self.failure = failure
+        self.computing = Computing()
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         raise Unavailable("The embedding model is still being loaded; try again shortly.")

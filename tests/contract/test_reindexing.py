@@ -19,6 +19,7 @@ from kb.engine.ingestion.pipeline import Pipeline
 from kb.engine.ingestion.sections import Section
 from kb.engine.ingestion.worker import Worker
 from kb.engine.model import (
+    Computing,
     EmbeddingModel,
     FileSubmission,
     IndexSource,
@@ -45,6 +46,7 @@ class MirroredModel:
     working: Embedder
     is_ready: bool = True
     failure: str | None = None
+    computing: Computing = field(default_factory=Computing)
     model: EmbeddingModel = field(init=False)
     before_embedding: Callable[[], None] = lambda: None
 

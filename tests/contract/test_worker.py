@@ -14,7 +14,7 @@ from kb.engine.documents import forget_job
 from kb.engine.errors import StorageFull, Unavailable
 from kb.engine.ingestion.pipeline import Pipeline
 from kb.engine.ingestion.worker import WAIT_FOR_ROOM
-from kb.engine.model import EmbeddingModel, FileSubmission, JobStatus, NoteSubmission, Vector, Vectors
+from kb.engine.model import Computing, EmbeddingModel, FileSubmission, JobStatus, NoteSubmission, Vector, Vectors
 from kb.engine.originals import FolderOriginals, Originals
 from kb.engine.ports import Embedder, Store
 from kb.engine.upkeep.housekeeping import KEEP_FINISHED_JOBS, forget_the_old
@@ -38,6 +38,7 @@ class MoodyEmbedder:
     error: Exception | None = None
     is_ready: bool = True
     failure: str | None = None
+    computing: Computing = field(default_factory=Computing)
     model: EmbeddingModel = field(init=False)
 
     def __post_init__(self) -> None:

@@ -5,12 +5,10 @@ D2, and the deployment scenarios of the MCP server. No container and no service 
 
 import json
 import re
-import tomllib
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from packaging.requirements import Requirement
 from tests.house_rules.deployment import (
     PROGRAMS,
     ROOT,
@@ -202,10 +200,9 @@ def test_the_model_is_in_the_image_where_the_engine_looks_for_it(dockerfile: Pat
     assert fetched[0].startswith(f"{cache} kb model fetch")
 
 
-@pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.name)
-def test_the_build_sends_what_the_dockerfile_copies(dockerfile: Path) -> None:
+def test_the_builds_are_sent_what_the_dockerfiles_copy_and_nothing_else() -> None:
     """D2"""
-    steps = [step for stage in read_stages(dockerfile).values() for step in stage]
+    steps = [step for path in DOCKERFILES for stage in read_stages(path).values() for step in stage]
     sent = re.findall(r"^!(.+)$", (ROOT / ".dockerignore").read_text(encoding="utf-8"), flags=re.MULTILINE)
 
     copied = {source for name, rest in steps if name == "COPY" and "--from" not in rest for source in rest.split()[:-1]}
@@ -214,18 +211,28 @@ def test_the_build_sends_what_the_dockerfile_copies(dockerfile: Path) -> None:
     assert all((ROOT / source).exists() for source in copied)
 
 
-@pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.name)
-def test_a_runtime_for_another_device_is_of_a_version_that_the_engine_allows(dockerfile: Path) -> None:
-    """D3: later ones write telemetry."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    (allowed,) = [
-        Requirement(line) for line in project["optional-dependencies"]["engine"] if line.startswith("onnxruntime")
-    ]
+@pytest.mark.parametrize(("name", "device"), [("engine", "auto"), ("engine-nvidia", "cuda"), ("engine-rocm", "rocm")])
+def test_each_engine_asks_for_the_device_that_its_image_is_for(name: str, device: str, tmp_path: Path) -> None:
+    """D2"""
+    assert engine_settings(name, tmp_path).device == device
+    assert engine_settings(name, tmp_path, {"KB_DEVICE": "cpu"}).device == "cpu"
 
-    installed = re.findall(r"onnxruntime-\w+==([\d.]+)", dockerfile.read_text(encoding="utf-8"))
 
-    assert len(installed) == (0 if dockerfile.name == "cpu.Dockerfile" else 1)
-    assert all(version in allowed.specifier for version in installed)
+def test_what_images_for_graphics_processors_add_is_pinned_with_digests_and_fits_the_rest() -> None:
+    """D2, D3"""
+    locks = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "deploy" / "gpu").glob("*.lock")}
+    pinned = dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "requirements.lock").read_text("utf-8"), re.MULTILINE))
+    tested = (ROOT / "tests" / "gpu" / "requirements.txt").read_text(encoding="utf-8")
+
+    assert locks.keys() == {"cuda", "sentence-transformers"}
+    for name, lock in locks.items():
+        added = dict(re.findall(r"^([\w.-]+)==(\S+)", lock, re.MULTILINE))
+        assert len(re.findall(r"^[\w.-]+==\S+ .*\n    --hash=sha256:", lock, re.MULTILINE)) == len(added)
+        assert {"cuda": "torch", "sentence-transformers": "sentence-transformers"}[name] in added
+        assert all(pinned.get(package, version) == version for package, version in added.items())
+        for package in {"torch", "sentence-transformers"} & added.keys():
+            assert f"{package}=={added[package]}" in tested
+        assert "://" not in lock
 
 
 @pytest.mark.parametrize("name", SERVICES)

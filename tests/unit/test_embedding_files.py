@@ -27,40 +27,40 @@ def wrong_source(tmp_path: Path) -> Path:
 
 
 def test_the_digest_is_not_computed_again_while_size_and_time_are_the_same(weights_folder: Path) -> None:
-    before = weights.read_digest(weights_folder)
+    before = weights.read_digest(weights_folder / "model.safetensors")
     state = (weights_folder / weights.WEIGHTS_FILE).stat()
 
     (weights_folder / weights.WEIGHTS_FILE).write_bytes(b"same weights")
     os.utime(weights_folder / weights.WEIGHTS_FILE, ns=(state.st_atime_ns, state.st_mtime_ns))
 
-    assert weights.read_digest(weights_folder) == before
+    assert weights.read_digest(weights_folder / "model.safetensors") == before
 
 
 def test_changed_weights_have_another_digest(weights_folder: Path) -> None:
-    before = weights.read_digest(weights_folder)
+    before = weights.read_digest(weights_folder / "model.safetensors")
 
     (weights_folder / weights.WEIGHTS_FILE).write_bytes(b"more weights than before")
 
-    assert weights.read_digest(weights_folder) != before
+    assert weights.read_digest(weights_folder / "model.safetensors") != before
 
 
 def test_weights_of_the_same_size_but_another_time_are_digested_again(weights_folder: Path) -> None:
-    before = weights.read_digest(weights_folder)
+    before = weights.read_digest(weights_folder / "model.safetensors")
 
     (weights_folder / weights.WEIGHTS_FILE).write_bytes(b"same weights")
     os.utime(weights_folder / weights.WEIGHTS_FILE, ns=(1, 1))
 
-    assert weights.read_digest(weights_folder) != before
+    assert weights.read_digest(weights_folder / "model.safetensors") != before
 
 
 @pytest.mark.parametrize("note", ["", "{", "[]", '{"size": 12}'])
 def test_a_damaged_note_of_the_digest_is_made_anew(weights_folder: Path, note: str) -> None:
-    digest = weights.read_digest(weights_folder)
+    digest = weights.read_digest(weights_folder / "model.safetensors")
     (note_file,) = (path for path in weights_folder.iterdir() if path.name != weights.WEIGHTS_FILE)
 
     note_file.write_text(note)
 
-    assert weights.read_digest(weights_folder) == digest
+    assert weights.read_digest(weights_folder / "model.safetensors") == digest
     assert digest in note_file.read_text()
 
 

@@ -1,6 +1,7 @@
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import TypeAlias
 
@@ -8,8 +9,9 @@ import numpy as np
 import pytest
 
 from kb.engine.embedding import LoadingEmbedder, loading
+from kb.engine.embedding.devices import DeviceLost
 from kb.engine.errors import Unavailable
-from kb.engine.model import EmbeddingModel, Vector, Vectors
+from kb.engine.model import Computing, EmbeddingModel, Vector, Vectors
 from kb.engine.ports import Embedder
 
 MODEL = EmbeddingModel(name="tiny", dimension=2, window=4, fingerprint="tiny-1")
@@ -21,6 +23,7 @@ class TinyEmbedder:
     model = MODEL
     is_ready = True
     failure = None
+    computing = Computing()
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         return np.ones((len(texts), 2), np.float32)
@@ -139,3 +142,50 @@ def test_a_model_that_did_not_load_is_tried_again(load: Load, monkeypatch: pytes
         time.sleep(0.001)
     assert embedder.failure is None
     assert embedder.embed_query("a").shape == (2,)
+
+
+class FailingEmbedder(TinyEmbedder):
+    """Computes on a device that has failed since it was opened."""
+
+    computing = Computing("cuda")
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        raise DeviceLost("The device has failed.")
+
+
+def test_what_a_model_computes_on_is_told_once_it_is_loaded(load: Load) -> None:
+    embedder = load(FailingEmbedder)
+
+    embedder.token_spans("a")
+
+    assert embedder.computing == Computing("cuda")
+
+
+def test_a_model_whose_device_has_failed_is_opened_anew_and_once(load: Load) -> None:
+    opened: list[TinyEmbedder] = []
+
+    def open_another() -> Embedder:
+        opened.append(FailingEmbedder() if not opened else TinyEmbedder())
+        return opened[-1]
+
+    embedder = load(open_another)
+    with ThreadPoolExecutor(4) as threads:
+        attempts = [threads.submit(embedder.embed_passages, ["a"]) for _ in range(4)]
+
+    # Who came after it was opened anew has got vectors.
+    failures = [attempt.exception() for attempt in attempts if attempt.exception() is not None]
+    assert failures
+    assert all(isinstance(failure, DeviceLost) for failure in failures)
+    assert embedder.embed_passages(["a"]).shape == (1, 2)
+    assert embedder.computing == Computing("cpu")
+    assert len(opened) == 2
+
+
+def test_nothing_is_opened_anew_after_the_end(load: Load) -> None:
+    embedder = load(FailingEmbedder)
+    embedder.token_spans("a")
+    embedder.close()
+
+    for _ in range(2):
+        with pytest.raises(DeviceLost):
+            embedder.embed_passages(["a"])

@@ -14,6 +14,7 @@ from kb.engine.embedding import read_model
 from kb.engine.model import (
     EVERYWHERE,
     Chunk,
+    Computing,
     DocumentId,
     EmbeddingModel,
     IndexedChunk,
@@ -43,6 +44,7 @@ class GivenEmbedder:
 
     is_ready = True
     failure = None
+    computing = Computing()
 
     def __init__(self, model_folder: Path) -> None:
         self._model = read_model(model_folder)

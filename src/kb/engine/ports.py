@@ -18,6 +18,7 @@ from kb.engine.model import (
     Claim,
     Cleared,
     Committed,
+    Computing,
     DeletedDocument,
     Document,
     DocumentChange,
@@ -74,6 +75,11 @@ class Embedder(Protocol):
     @property
     def failure(self) -> str | None:
         """Why it will not become ready, in a sentence for a person; None while it may or is."""
+        ...
+
+    @property
+    def computing(self) -> Computing:
+        """On what, once it is ready. Until then nothing computes."""
         ...
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:

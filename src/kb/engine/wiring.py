@@ -20,6 +20,7 @@ from kb.engine.embedding import (
 from kb.engine.errors import Conflict, Unavailable
 from kb.engine.ingestion.pipeline import Pipeline
 from kb.engine.locks import be_only_engine, be_worker
+from kb.engine.model import WantedDevice
 from kb.engine.originals import Bucket as Bucket  # for who starts an engine, and sees nothing below this
 from kb.engine.originals import FolderOriginals, Originals, open_originals
 from kb.engine.ports import Embedder, Store
@@ -46,6 +47,8 @@ class EngineOptions:
     """The database that the base is in, if not in the data directory; others may work on it, too."""
     concurrency: int = 1
     """How many files a worker reads at a time."""
+    device: WantedDevice = "auto"
+    """What the model is to compute on."""
     bucket: Bucket | None = None
     """Where originals are kept, if not in the data directory."""
     log_format: LogFormat = "text"
@@ -182,7 +185,10 @@ def open_parts(options: EngineOptions) -> Iterator[Engine]:
 def _open_parts(options: EngineOptions, *, lanes: int = 1) -> Iterator[Engine]:
     model = read_model(options.model_folder)
     embedder = LoadingEmbedder(
-        model, lambda: open_embedder(options.model_folder, options.graph_dir, threads=options.threads, lanes=lanes)
+        model,
+        lambda: open_embedder(
+            options.model_folder, options.graph_dir, threads=options.threads, lanes=lanes, device=options.device
+        ),
     )
     with (
         closing(embedder),

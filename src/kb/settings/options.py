@@ -149,6 +149,7 @@ DataFolder = Annotated[
 Model = Annotated[
     str, Option("a folder, or a name that `kb model fetch` has fetched", default="empty: all-MiniLM-L6-v2")
 ]
+Device = Annotated[Literal["auto", "cpu", "cuda", "rocm"], Option("`auto`, `cpu`, `cuda` (NVIDIA) or `rocm` (AMD)")]
 LogFormat = Annotated[Literal["text", "json"], Option("`text` or `json`")]
 Toolsets = Annotated[
     tuple[Literal["kb", "kb-collections", "knowledge"], ...],

@@ -11,6 +11,7 @@ from kb.settings.options import (
     BucketUrl,
     Collections,
     DataFolder,
+    Device,
     EndpointUrl,
     Folders,
     Host,
@@ -97,6 +98,11 @@ class EngineSettings(ProgramSettings):
     )
     s3_secret_key: Secret = Field(SecretStr(""), description="The key to the bucket.")
     embedding_model: Model = Field("", description="The model that turns text into vectors.")
+    device: Device = Field(
+        "auto",
+        description="What the model computes on. `auto` is a graphics processor if there is one that can be used, "
+        "and else the processor. For one, `pip install 'kb-local[gpu]'`; docs/how-to/use-a-gpu.md says more.",
+    )
     max_file_mb: Megabytes = Field(100, description="The largest file that is accepted, in MB of 1,048,576 bytes.")
     log_format: LogFormat = Field("text", description=_LOG_FORMAT_MEANING)
     insecure: Switch = Field(default=False, description=_INSECURE_MEANING)

@@ -42,10 +42,21 @@ NoWorker = Annotated[
     bool, typer.Option("--no-worker", help="Do no jobs here: workers do them, on this machine or others.")
 ]
 Concurrency = Annotated[int, typer.Option("--concurrency", min=1, max=64, help="How many files to read at a time.")]
+Device = Annotated[
+    str | None,
+    typer.Option("--device", metavar="auto|cpu|cuda|rocm", help="What the model computes on (KB_DEVICE)."),
+]
 DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Where documents are kept (KB_DATA_DIR).")]
 
 
-def up(*, host: Host = None, port: Port = None, mcp_port: McpPortBesides = None, data_dir: DataDir = None) -> None:
+def up(
+    *,
+    host: Host = None,
+    port: Port = None,
+    mcp_port: McpPortBesides = None,
+    data_dir: DataDir = None,
+    device: Device = None,
+) -> None:
     """Start engine and MCP server, for one person on one machine.
 
     $ kb up
@@ -58,7 +69,7 @@ def up(*, host: Host = None, port: Port = None, mcp_port: McpPortBesides = None,
     from kb.cli.render.terminal import complain
 
     with until_interrupted(), ending_plainly(), ExitStack() as opened:
-        settings = _load_engine_settings(host, port, data_dir)
+        settings = _load_engine_settings({"host": host, "port": port, "data_dir": data_dir, "device": device})
         settings.refuse_public_without_key()
         if find_spec("mcp") is None:
 
@@ -90,7 +101,14 @@ def up(*, host: Host = None, port: Port = None, mcp_port: McpPortBesides = None,
         _serve_engine(settings, on_listening=start_mcp_server, also_called="127.0.0.1")
 
 
-def engine(*, host: Host = None, port: Port = None, data_dir: DataDir = None, no_worker: NoWorker = False) -> None:
+def engine(
+    *,
+    host: Host = None,
+    port: Port = None,
+    data_dir: DataDir = None,
+    device: Device = None,
+    no_worker: NoWorker = False,
+) -> None:
     """Start the engine alone: the HTTP API with its worker.
 
     $ kb engine
@@ -98,7 +116,7 @@ def engine(*, host: Host = None, port: Port = None, data_dir: DataDir = None, no
     $ kb engine --no-worker
     """
     with until_interrupted(), ending_plainly():
-        settings = _load_engine_settings(host, port, data_dir)
+        settings = _load_engine_settings({"host": host, "port": port, "data_dir": data_dir, "device": device})
         settings.refuse_public_without_key()
         _serve_engine(settings, has_worker=not no_worker, on_listening=lambda url: None)
 
@@ -119,7 +137,7 @@ def mcp(*, host: McpHost = None, port: McpPort = None, engine_url: EngineUrl = N
             serve_mcp(_mcp_options(settings, settings.engine_url), listener)
 
 
-def worker(*, data_dir: DataDir = None, concurrency: Concurrency = 1) -> None:
+def worker(*, data_dir: DataDir = None, device: Device = None, concurrency: Concurrency = 1) -> None:
     """Start one more worker, beside the engine or on another machine.
 
     $ kb worker --data-dir /srv/kb
@@ -128,7 +146,7 @@ def worker(*, data_dir: DataDir = None, concurrency: Concurrency = 1) -> None:
     On another machine it needs the engine's KB_STORE_URL and KB_ORIGINALS_URL.
     """
     with until_interrupted(), ending_plainly():
-        settings = _load_engine_settings(None, None, data_dir)
+        settings = _load_engine_settings({"data_dir": data_dir, "device": device})
         from kb.engine.processes.worker_process import Nudges, run_worker
 
         stopping, nudges = threading.Event(), Nudges()
@@ -176,12 +194,12 @@ def _serve_engine(
     )
 
 
-def _load_engine_settings(host: str | None, port: int | None, data_dir: Path | None) -> "EngineSettings":
+def _load_engine_settings(flags: Mapping[str, object]) -> "EngineSettings":
     from kb.cli.render.programs import unusable_data_dir
     from kb.settings import SettingsError, load_engine_settings
 
     _warn()
-    settings = load_engine_settings({"host": host, "port": port, "data_dir": data_dir})
+    settings = load_engine_settings(flags)
     # What is kept is nobody else's to read, even in a folder that somebody has made otherwise.
     os.umask(0o077)
     try:
@@ -221,6 +239,7 @@ def _engine_options(settings: "EngineSettings") -> "EngineOptions":
         store_url=settings.store_url.get_secret_value(),
         bucket=_bucket(settings),
         log_format=settings.log_format,
+        device=settings.device,
     )
 
 

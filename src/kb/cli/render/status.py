@@ -18,7 +18,7 @@ def show_status(status: Json) -> None:
 def _facts_of(status: Json) -> dict[str, str]:
     documents, queue, model, storage = (status[part] for part in ("documents", "queue", "model", "storage"))
     by_type = ", ".join(f"{count} {name}" for name, count in sorted(documents["by_type"].items()))
-    loaded = "loaded" if model["loaded"] else "not loaded"
+    loaded = f"loaded, on {status['device']}" if model["loaded"] else "not loaded"
     changed_at = status["last_updated"]
     base = storage.get("base", storage["data_dir"])
     return {
@@ -27,7 +27,7 @@ def _facts_of(status: Json) -> dict[str, str]:
         "chunks": f"{status['chunks']}, {counted(status['vectors'], 'vector')}",
         "size": readable_size(status["size_bytes"]),
         "queue": ", ".join(f"{queue[state]} {state}" for state in ("queued", "running", "failed")),
-        "model": f"{model['name']}, {loaded}, on {status['device']}",
+        "model": f"{model['name']}, {loaded}",
         "data": f"{base} ({storage['database']}, schema {status['schema_version']})",
         "changed": local_time(changed_at) if changed_at else "never",
     }

@@ -312,7 +312,7 @@ class StatusAnswer(BaseModel):
     schema_version: int
     access: Literal["read", "write"] = Field(description="What the key of this request allows.")
     model: Mapping[str, str | int | bool]
-    device: str
+    device: Literal["cpu", "cuda", "rocm"] = Field(description="What the model computes on, once it is loaded.")
     documents: Mapping[str, Any]
     chunks: int
     vectors: int

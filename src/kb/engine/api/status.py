@@ -40,7 +40,7 @@ def get_status(engine: EngineDep) -> StatusAnswer:
             "fingerprint": model.fingerprint,
             "loaded": engine.embedder.is_ready,
         },
-        device="cpu",
+        device=engine.embedder.computing.device,
         documents={
             "total": sum(statistics.documents_by_type.values()),
             "by_type": dict(statistics.documents_by_type),
@@ -74,6 +74,8 @@ def _check_health(engine: Engine, statistics: Statistics) -> dict[str, Any]:
     issues = [*engine.list_issues()]
     if not engine.embedder.is_ready:
         issues.append(engine.embedder.failure or "The embedding model is still loading; search is by keyword.")
+    if engine.embedder.computing.shortfall:
+        issues.append(engine.embedder.computing.shortfall)
     if statistics.stale_vectors:
         issues.append(
             f"{statistics.stale_vectors} chunks have no vectors of this model and are found by keyword only. A job "

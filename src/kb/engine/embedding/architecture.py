@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kb.engine.embedding.devices import EXTRA
 from kb.engine.errors import Unavailable
 
 _MODULES = {"Transformer", "Pooling", "Normalize"}
@@ -20,12 +21,16 @@ class Architecture:
     """How many tokens the model was trained to see at once, the two special ones included."""
 
 
+class UnknownNetwork(Unavailable):
+    """The model is none that a graph can be written for."""
+
+
 def read_architecture(folder: Path) -> Architecture:
-    """Raises `Unavailable` for anything but a BERT sentence encoder with mean pooling.
+    """Raises `UnknownNetwork` for anything but a BERT sentence encoder with mean pooling.
 
     Another network run as if it were this one would answer without complaint, and wrongly.
     """
-    config = _read_json(folder / "config.json")
+    config = read_json(folder / "config.json")
     if config is None:
         raise Unavailable(
             f"There is no model {folder.name}. `kb model fetch` fetches the bundled one; "
@@ -33,8 +38,10 @@ def read_architecture(folder: Path) -> Architecture:
             model=folder.name,
         )
     for reason in _reasons_to_refuse(folder, config):
-        raise Unavailable(f"The model {folder.name} cannot be run here: {reason}.", model=folder.name)
-    sentences = _read_json(folder / "sentence_bert_config.json") or {}
+        raise UnknownNetwork(
+            f"The model {folder.name} cannot be run here: {reason}. {EXTRA} installs what runs it.", model=folder.name
+        )
+    sentences = read_json(folder / "sentence_bert_config.json") or {}
     try:
         return Architecture(
             hidden_size=config["hidden_size"],
@@ -49,6 +56,15 @@ def read_architecture(folder: Path) -> Architecture:
         ) from exc
 
 
+def has_graph(folder: Path) -> bool:
+    """Whether one can be written for it. Raises `Unavailable` if there is no model."""
+    try:
+        read_architecture(folder)
+    except UnknownNetwork:
+        return False
+    return True
+
+
 def _reasons_to_refuse(folder: Path, config: dict[str, Any]) -> list[str]:
     wanted = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute"}
     # Absolute positions are what a BERT has when its config is silent about them.
@@ -58,18 +74,18 @@ def _reasons_to_refuse(folder: Path, config: dict[str, Any]) -> list[str]:
         for name, value in wanted.items()
         if stated.get(name) != value
     ]
-    pooling = _read_json(folder / "1_Pooling" / "config.json") or {"pooling_mode_mean_tokens": True}
+    pooling = read_json(folder / "1_Pooling" / "config.json") or {"pooling_mode_mean_tokens": True}
     modes = [name for name, is_on in pooling.items() if name.startswith("pooling_mode") and is_on]
     if modes != ["pooling_mode_mean_tokens"]:
         reasons.append("it does not pool by the mean of its tokens")
-    modules = _read_json(folder / "modules.json") or []
+    modules = read_json(folder / "modules.json") or []
     unknown = {module["type"].rpartition(".")[2] for module in modules} - _MODULES
     if unknown:
         reasons.append(f"it has a further step ({', '.join(sorted(unknown))}) after the network")
     return reasons
 
 
-def _read_json(path: Path) -> Any:  # Any: whatever the file holds
+def read_json(path: Path) -> Any:  # Any: whatever the file holds
     try:
         return json.loads(path.read_bytes())
     except FileNotFoundError:

@@ -139,7 +139,7 @@ def _settle(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-    note_digest(folder)
+    note_digest(folder / WEIGHTS_FILE)
 
 
 def _put_in_place(fetched: Path, target: Path, *, aside: Path) -> None:

@@ -2,10 +2,12 @@
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
+from kb.engine.embedding.devices import DeviceLost
 from kb.engine.errors import KbError, Unavailable
-from kb.engine.model import EmbeddingModel, Vector, Vectors
+from kb.engine.model import Computing, EmbeddingModel, Vector, Vectors
 from kb.engine.ports import Embedder
 
 LONGEST_WAIT_SECONDS = 60.0
@@ -18,7 +20,8 @@ logger = logging.getLogger(__name__)
 class LoadingEmbedder:
     """Opens an embedder on a thread of its own, again and again until it succeeds, and stands in for it meanwhile.
 
-    Embedding waits for the first attempt, at most a minute, and raises `Unavailable` while there is no model.
+    Embedding waits for the first attempt, at most a minute, and raises `Unavailable` while there is no model. A model
+    whose device has failed is opened anew.
     """
 
     def __init__(self, model: EmbeddingModel, open_embedder: Callable[[], Embedder]) -> None:
@@ -28,12 +31,13 @@ class LoadingEmbedder:
         self._failure: str | None = None
         self._was_tried = threading.Event()
         self._is_closed = threading.Event()
-        self._loading = threading.Thread(target=self._load, name="load-model", daemon=True)
-        self._loading.start()
+        self._changing = threading.Lock()
+        self._loading = self._start_loading()
 
     def close(self) -> None:
         """Wait for an attempt under way: a process that ends in the middle of one crashes in the runtime."""
-        self._is_closed.set()
+        with self._changing:
+            self._is_closed.set()
         self._loading.join()
 
     @property
@@ -49,14 +53,27 @@ class LoadingEmbedder:
         """Why the model did not load, in a sentence fit for strangers; None while that is not known."""
         return None if self.is_ready else self._failure
 
+    @property
+    def computing(self) -> Computing:
+        embedder = self._embedder
+        return Computing() if embedder is None else embedder.computing
+
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        return self._opened().embed_passages(texts)
+        with self._opened() as embedder:
+            return embedder.embed_passages(texts)
 
     def embed_query(self, text: str) -> Vector:
-        return self._opened().embed_query(text)
+        with self._opened() as embedder:
+            return embedder.embed_query(text)
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        return self._opened().token_spans(text)
+        with self._opened() as embedder:
+            return embedder.token_spans(text)
+
+    def _start_loading(self) -> threading.Thread:
+        loading = threading.Thread(target=self._load, name="load-model", daemon=True)
+        loading.start()
+        return loading
 
     def _load(self) -> None:
         while self._embedder is None and not self._is_closed.is_set():
@@ -70,9 +87,25 @@ class LoadingEmbedder:
             if self._embedder is None:
                 self._is_closed.wait(TRY_AGAIN_AFTER_SECONDS)
 
-    def _opened(self) -> Embedder:
-        if not self._was_tried.wait(LONGEST_WAIT_SECONDS):
-            raise Unavailable("The embedding model is still being loaded; try again shortly.")
-        if self._embedder is None:
-            raise Unavailable(self._failure or "The embedding model could not be loaded.")
-        return self._embedder
+    @contextmanager
+    def _opened(self) -> Iterator[Embedder]:
+        while (embedder := self._embedder) is None:
+            if not self._was_tried.wait(LONGEST_WAIT_SECONDS):
+                raise Unavailable("The embedding model is still being loaded; try again shortly.")
+            if self._embedder is None:
+                raise Unavailable(self._failure or "The embedding model could not be loaded.")
+        try:
+            yield embedder
+        except DeviceLost:
+            self._open_anew(embedder)
+            raise
+
+    def _open_anew(self, lost: Embedder) -> None:
+        with self._changing:
+            # Of several threads that find it lost, the first is enough.
+            if self._embedder is lost and not self._is_closed.is_set():
+                logger.warning("The device has failed; opening the model anew.", exc_info=True)
+                # In this order: who sees that there is no model has to wait for the next.
+                self._was_tried.clear()
+                self._embedder = None
+                self._loading = self._start_loading()

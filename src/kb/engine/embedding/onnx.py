@@ -10,21 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime_errors
-from tokenizers import Tokenizer
 
 from kb.engine.embedding.graph import MASK_INPUT, TOKENS_INPUT
+from kb.engine.embedding.tokens import KEPT_QUERIES, find_token_spans, open_tokenizer
 from kb.engine.errors import Unavailable
-from kb.engine.model import EmbeddingModel, Vector, Vectors
+from kb.engine.model import Computing, EmbeddingModel, Vector, Vectors
 
 # In a batch, padding included: a long chunk or a dozen short ones. Measured on CPUs: in smaller batches the weights are
 # read too often for short texts, and in larger ones the activations fall out of the caches.
 BATCH_TOKENS = 256
-
-# An agent asks again, a person turns the page. With its tokens a vector takes less than 4 KB.
-KEPT_QUERIES = 1_000
-
-# The tokenizer needs about 200 bytes a character while it works; a whole book at once would not fit.
-CHARACTERS_AT_ONCE = 50_000
 
 _ERRORS_ONLY = 3
 
@@ -36,11 +30,21 @@ class OnnxEmbedder:
     callers' own threads: that takes less of the processors, and none of them waits for another.
     """
 
-    def __init__(self, model: EmbeddingModel, *, tokenizer: Path, graph: Path, threads: int, lanes: int = 1) -> None:
+    def __init__(
+        self,
+        model: EmbeddingModel,
+        *,
+        tokenizer: Path,
+        graph: Path,
+        threads: int,
+        lanes: int = 1,
+        computing: Computing,
+    ) -> None:
         self._model = model
+        self._computing = computing
         self._lanes = lanes
-        self._whole_text = _open_tokenizer(tokenizer)
-        self._window = _open_tokenizer(tokenizer)
+        self._whole_text = open_tokenizer(tokenizer)
+        self._window = open_tokenizer(tokenizer)
         self._window.enable_truncation(model.window)
         self._session = _open_session(graph, threads)
         self._embed_tokens = lru_cache(KEPT_QUERIES)(self._embed_one)
@@ -56,6 +60,10 @@ class OnnxEmbedder:
     @property
     def failure(self) -> str | None:
         return None
+
+    @property
+    def computing(self) -> Computing:
+        return self._computing
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         # One text at a time: the tokenizer's own batches start a pool of threads as wide as the machine.
@@ -80,11 +88,7 @@ class OnnxEmbedder:
         return vector
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        return [
-            (start + begin, start + end)
-            for start, stretch in _stretches(text)
-            for begin, end in self._whole_text.encode(stretch, add_special_tokens=False).offsets
-        ]
+        return find_token_spans(self._whole_text, text)
 
     def _run(self, batch: Sequence[Sequence[int] | npt.NDArray[np.int32]]) -> Vectors:
         tokens = np.zeros((len(batch), max(map(len, batch))), np.int32)
@@ -129,14 +133,6 @@ def translated_errors() -> Iterator[None]:
         raise Unavailable("The embedding model's graph could not be run.") from exc
 
 
-def _open_tokenizer(path: Path) -> Tokenizer:
-    tokenizer = Tokenizer.from_file(str(path))
-    # The file asks for 128 tokens, no more and no less: long texts would be cut, short ones padded.
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
-
-
 def _open_session(graph: Path, threads: int) -> onnxruntime.InferenceSession:
     onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
@@ -150,16 +146,3 @@ def _open_session(graph: Path, threads: int) -> onnxruntime.InferenceSession:
     options.enable_mem_pattern = False
     with translated_errors():
         return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
-
-
-def _stretches(text: str) -> Iterator[tuple[int, str]]:
-    """The text in pieces of bearable size and where each begins, cut at blanks, which no token crosses."""
-    start = 0
-    while len(text) - start > CHARACTERS_AT_ONCE:
-        limit = start + CHARACTERS_AT_ONCE
-        blank = max(text.rfind(blank, start, limit) for blank in " \n\t\r")
-        # A run this long without a blank is cut anywhere: at worst, one token becomes two.
-        end = blank + 1 if blank >= start else limit
-        yield start, text[start:end]
-        start = end
-    yield start, text[start:]

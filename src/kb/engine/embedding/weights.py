@@ -13,7 +13,7 @@ import numpy.typing as npt
 from kb.engine.errors import Unavailable
 
 WEIGHTS_FILE = "model.safetensors"
-_DIGEST_FILE = "model.safetensors.digest.json"
+_DIGEST_ENDING = ".digest.json"
 
 Tensor = npt.NDArray[np.float32]
 
@@ -39,24 +39,25 @@ def _tensor(mapped: npt.NDArray[np.uint8], entry: Mapping[str, Any]) -> Tensor:
     return mapped[begin:end].view("<f4").reshape(entry["shape"])
 
 
-def read_digest(folder: Path) -> str:
-    """The sha256 of the weights; kept beside them, because computing it reads the whole file."""
-    state = (folder / WEIGHTS_FILE).stat()
-    known = _read_note(folder / _DIGEST_FILE)
+def read_digest(weights: Path) -> str:
+    """The sha256 of the file; kept beside it, because computing it reads the whole file."""
+    state = weights.stat()
+    known = _read_note(weights.with_name(weights.name + _DIGEST_ENDING))
     if (known.get("size"), known.get("mtime_ns")) == (state.st_size, state.st_mtime_ns):
         return str(known["sha256"])
-    return note_digest(folder)
+    return note_digest(weights)
 
 
-def note_digest(folder: Path) -> str:
+def note_digest(weights: Path) -> str:
     """Compute the digest anew and keep it, if the folder can be written to."""
-    state = (folder / WEIGHTS_FILE).stat()
-    sha256 = file_sha256(folder / WEIGHTS_FILE)
+    state = weights.stat()
+    sha256 = file_sha256(weights)
     note = {"size": state.st_size, "mtime_ns": state.st_mtime_ns, "sha256": sha256}
-    temporary = folder / f".{_DIGEST_FILE}.{os.getpid()}"
+    kept = weights.with_name(weights.name + _DIGEST_ENDING)
+    temporary = kept.with_name(f".{kept.name}.{os.getpid()}")
     try:
         temporary.write_text(json.dumps(note))
-        temporary.replace(folder / _DIGEST_FILE)
+        temporary.replace(kept)
     except OSError:
         # A read-only folder costs the time to compute the digest again, and nothing else.
         temporary.unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from kb.engine.model.checking import (
     Scrub,
     UsedOriginal,
 )
+from kb.engine.model.devices import Computing, Device, WantedDevice
 from kb.engine.model.documents import (
     OCR_FORCED,
     TOLD_OF_READING,
@@ -107,9 +108,11 @@ __all__ = [
     "Claim",
     "Cleared",
     "Committed",
+    "Computing",
     "Damage",
     "DamageKind",
     "DeletedDocument",
+    "Device",
     "Direction",
     "Document",
     "DocumentChange",
@@ -162,6 +165,7 @@ __all__ = [
     "VectorIndexState",
     "VectorMatches",
     "Vectors",
+    "WantedDevice",
     "Work",
     "filename_in",
 ]

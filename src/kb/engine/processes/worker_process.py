@@ -86,6 +86,7 @@ def main() -> None:
         max_file_bytes=told["max_file_bytes"],
         store_url=told["store_url"],
         concurrency=told["concurrency"],
+        device=told["device"],
         bucket=Bucket(**told["bucket"]) if told["bucket"] else None,
         log_format=told["log_format"],
         threads=told["threads"],

@@ -1,0 +1,122 @@
+"""What the files of any sentence-transformers model say of it, without torch.
+
+Only what can be told from files is accepted: another module might change the vectors' length, or be a program that the
+folder brings along. Weights must be safetensors; the older format is a program, too.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kb.engine.embedding.architecture import read_json
+from kb.engine.embedding.weights import WEIGHTS_FILE, file_sha256, read_digest
+from kb.engine.errors import Unavailable
+from kb.engine.model import EmbeddingModel
+
+_KNOWN_MODULES = {"Transformer", "Pooling", "Dense", "Normalize", "LayerNorm", "Dropout"}
+_WEIGHTY_MODULES = {"Transformer", "Dense", "LayerNorm"}
+# What a folder without a list of modules is taken for.
+_PLAIN = [{"type": "sentence_transformers.models.Transformer", "path": ""}]
+# With less, next to nothing of a chunk would be left beside its title.
+_LEAST_WINDOW = 128
+# Says "as long as you like" where nothing is known.
+_NO_LIMIT = 1_000_000
+
+
+@dataclass(frozen=True)
+class _Module:
+    name: str
+    folder: Path
+
+    def read(self, file: str = "config.json") -> Any:  # Any: whatever the file holds
+        return read_json(self.folder / file) or {}
+
+
+def describe_any_model(folder: Path) -> EmbeddingModel:
+    """Raises `Unavailable` if the files do not tell, or tell of something that kb does not run."""
+    try:
+        modules = _read_modules(folder)
+        dimension, window = _dimension_of(modules), _window_of(folder, modules[0])
+    except KeyError as exc:
+        raise _refusal(folder, f"its files do not state {exc.args[0]}") from exc
+    except (AttributeError, TypeError, ValueError) as exc:
+        raise _refusal(folder, "its files are not like those of other models") from exc
+    fingerprint = f"{folder.name}-{_digest(folder, modules)[:12]}-fp32"
+    return EmbeddingModel(name=folder.name, dimension=dimension, window=window, fingerprint=fingerprint)
+
+
+def tokenizer_file(folder: Path) -> Path:
+    return _read_modules(folder)[0].folder / "tokenizer.json"
+
+
+def _read_modules(folder: Path) -> list[_Module]:
+    listed = read_json(folder / "modules.json") or _PLAIN
+    modules = []
+    for entry in listed:
+        origin, _, name = entry["type"].rpartition(".")
+        if name not in _KNOWN_MODULES or not origin.startswith("sentence_transformers."):
+            raise _refusal(folder, f"it has a part of a kind that kb does not know ({entry['type']})")
+        modules.append(_Module(name, folder / entry["path"]))
+    if modules[0].name != "Transformer":
+        raise _refusal(folder, "it does not begin with a network of the transformers kind")
+    if not (modules[0].folder / "tokenizer.json").is_file():
+        raise _refusal(folder, "it has no tokenizer.json")
+    return modules
+
+
+def _dimension_of(modules: list[_Module]) -> int:
+    for module in reversed(modules):
+        config: Mapping[str, Any] = module.read()
+        if module.name == "Dense":
+            return int(config["out_features"])
+        if module.name == "Pooling":
+            return _pooled_dimension(config)
+    return int(modules[0].read()["hidden_size"])
+
+
+def _pooled_dimension(config: Mapping[str, Any]) -> int:
+    """Each way of pooling adds as many numbers again. Before version 6 of sentence-transformers each had a switch."""
+    if "pooling_mode" in config:
+        modes = config["pooling_mode"]
+        return int(config["embedding_dimension"]) * (1 if isinstance(modes, str) else len(modes))
+    switched_on = sum(bool(on) for name, on in config.items() if name.startswith("pooling_mode_"))
+    return int(config["word_embedding_dimension"]) * max(1, switched_on)
+
+
+def _window_of(folder: Path, transformer: _Module) -> int:
+    stated = transformer.read("sentence_bert_config.json").get("max_seq_length")
+    limits = [
+        transformer.read("tokenizer_config.json").get("model_max_length"),
+        transformer.read().get("max_position_embeddings"),
+    ]
+    window = int(stated or min((limit for limit in limits if limit), default=_NO_LIMIT))
+    if not _LEAST_WINDOW <= window < _NO_LIMIT:
+        raise _refusal(folder, f"its window has to be stated, and at least {_LEAST_WINDOW} tokens")
+    return window
+
+
+def _digest(folder: Path, modules: list[_Module]) -> str:
+    """Of all that decides what vectors come out."""
+    digests = hashlib.sha256()
+    for file in _deciding_files(folder, modules):
+        weighs = file.suffix == ".safetensors"
+        digests.update(f"{file.relative_to(folder)} {read_digest(file) if weighs else file_sha256(file)}\n".encode())
+    return digests.hexdigest()
+
+
+def _deciding_files(folder: Path, modules: list[_Module]) -> Iterator[Path]:
+    for name in ("modules.json", "config_sentence_transformers.json"):
+        if (folder / name).is_file():
+            yield folder / name
+    for module in modules:
+        weights = [*module.folder.glob("*.safetensors")]
+        if module.name in _WEIGHTY_MODULES and not weights:
+            raise Unavailable(f"The model {folder.name} is not complete: it has no {WEIGHTS_FILE}.", model=folder.name)
+        # Of a folder within that of another module, neither globs nor names reach into it.
+        yield from sorted([*weights, *module.folder.glob("*config.json"), *module.folder.glob("tokenizer.json")])
+
+
+def _refusal(folder: Path, reason: str) -> Unavailable:
+    return Unavailable(f"The model {folder.name} cannot be run here: {reason}.", model=folder.name)

@@ -1,0 +1,76 @@
+"""Which device a model computes on: what was asked for, and what there is.
+
+A graphics processor is only ever used through torch, which calls those of AMD "cuda" as well: what its build is for
+tells them apart. Without the extra nothing of torch is loaded.
+"""
+
+import logging
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from kb.engine.errors import Unavailable
+from kb.engine.model import Computing, Device, WantedDevice
+
+EXTRA = "pip install 'kb-local[gpu]'"
+MORE = "docs/how-to/use-a-gpu.md"
+
+_TOOLS = {"cuda": "nvidia-smi", "rocm": "rocminfo"}
+
+logger = logging.getLogger(__name__)
+
+
+class DeviceLost(Unavailable):
+    """The device has failed while it was in use, and fails from now on: the model has to be opened anew."""
+
+
+@dataclass(frozen=True)
+class Torch:
+    """The torch that is installed here."""
+
+    built_for: Device | None
+    """None if it cannot be loaded."""
+    finds_device: bool = False
+
+
+def has_extra() -> bool:
+    return find_spec("torch") is not None and find_spec("sentence_transformers") is not None
+
+
+def find_device(wanted: WantedDevice) -> Computing:
+    """Takes seconds if there is torch: it is loaded then."""
+    return choose_device(wanted, None if wanted == "cpu" or not has_extra() else _look_at_torch())
+
+
+def choose_device(wanted: WantedDevice, torch: Torch | None) -> Computing:
+    found = torch.built_for if torch is not None and torch.finds_device else None
+    if wanted == "cpu" or (wanted == "auto" and found is None):
+        return Computing("cpu")
+    if found is not None and wanted in ("auto", found):
+        return Computing(found)
+    if torch is None:
+        return _without(wanted, "what computes there is not installed", f"Install it: {EXTRA}")
+    if torch.built_for is None:
+        return _without(wanted, "torch cannot be loaded", f"The log says why; {MORE} says how to install it.")
+    if torch.built_for != wanted:
+        return _without(wanted, f"the torch that is installed is for {torch.built_for}", f"Install the other: {MORE}")
+    return _without(wanted, "torch finds no such device", f"See whether {_TOOLS[wanted]} lists it: {MORE}")
+
+
+def choose_processor_instead(device: Device) -> Computing:
+    """Of a device that was there, and could not be used."""
+    return _without(device, "the device cannot be used", f"The log says why. When it is mended, start again: {MORE}")
+
+
+def _without(device: Device | WantedDevice, reason: str, way_out: str) -> Computing:
+    return Computing("cpu", f"The model computes on the processor and not on {device}: {reason}. {way_out}")
+
+
+def _look_at_torch() -> Torch:
+    try:
+        import torch
+    except (ImportError, OSError):
+        # A library of the device's own may be missing.
+        logger.warning("torch is installed and cannot be loaded.", exc_info=True)
+        return Torch(None)
+    built_for: Device = "rocm" if torch.version.hip else "cuda" if torch.version.cuda else "cpu"
+    return Torch(built_for, built_for != "cpu" and bool(torch.cuda.is_available()))

@@ -1,0 +1,155 @@
+"""The embedder that runs a model through sentence-transformers and torch: on a graphics processor, or any model.
+
+What it gives for the weights of a model that ONNX Runtime can run too is the same within 1e-5, so that neither
+of them ever has to embed anew what the other has embedded. Nothing is fetched: it reads the model's folder.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from huggingface_hub import constants as hub
+from sentence_transformers import SentenceTransformer
+from transformers.utils.logging import disable_progress_bar
+
+from kb.engine.embedding.devices import DeviceLost
+from kb.engine.embedding.tokens import KEPT_QUERIES, find_token_spans, open_tokenizer
+from kb.engine.errors import Unavailable
+from kb.engine.model import Computing, EmbeddingModel, Vector, Vectors
+
+# As many as one step of the worker has, so that a step is one batch. On a processor short batches are better, as with
+# ONNX Runtime: docs/decisions/0033.
+BATCH_ON_DEVICE = 32
+BATCH_ON_PROCESSOR = 8
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class _Query:
+    """Two are the same if the model sees the same of them."""
+
+    tokens: bytes
+    text: str = field(compare=False)
+
+
+class SentenceTransformersEmbedder:
+    """May be used from several threads at once; they take turns, a call of `embed_passages` being one."""
+
+    def __init__(
+        self,
+        model: EmbeddingModel,
+        *,
+        folder: Path,
+        tokenizer: Path,
+        computing: Computing,
+        threads: int,
+        has_prompts: bool,
+    ) -> None:
+        """With `has_prompts`, what the model's files say is put in front of queries and passages."""
+        self._model = model
+        self._computing = computing
+        self._turn = threading.Lock()
+        self._whole_text = open_tokenizer(tokenizer)
+        self._window = open_tokenizer(tokenizer)
+        self._window.enable_truncation(model.window)
+        with translated_errors(computing):
+            self._network = _open_network(folder, computing, threads, has_prompts=has_prompts)
+        self._network.max_seq_length = model.window
+        self._batch = BATCH_ON_PROCESSOR if computing.device == "cpu" else BATCH_ON_DEVICE
+        self._embed_seen = lru_cache(KEPT_QUERIES)(self._embed_one)
+
+    @property
+    def model(self) -> EmbeddingModel:
+        return self._model
+
+    @property
+    def is_ready(self) -> bool:
+        return True
+
+    @property
+    def failure(self) -> str | None:
+        return None
+
+    @property
+    def computing(self) -> Computing:
+        return self._computing
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return np.empty((0, self._model.dimension), np.float32)
+        return self._encode(self._network.encode_document, texts)
+
+    def embed_query(self, text: str) -> Vector:
+        """Not to be written to: of the last queries, by what the model sees of them, the vectors are kept."""
+        tokens = np.array(self._window.encode(text).ids, np.int32).tobytes()
+        return self._embed_seen(_Query(tokens, text))
+
+    def _embed_one(self, query: _Query) -> Vector:
+        vector: Vector = self._encode(self._network.encode_query, [query.text])[0]
+        vector.flags.writeable = False
+        return vector
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        return find_token_spans(self._whole_text, text)
+
+    def _encode(self, encode: Callable[..., Any], texts: Sequence[str]) -> Vectors:  # Any: it has no types of its own
+        with self._turn, translated_errors(self._computing):
+            while True:
+                try:
+                    vectors = encode(
+                        list(texts),
+                        batch_size=self._batch,
+                        normalize_embeddings=True,
+                        convert_to_numpy=True,
+                        show_progress_bar=False,
+                    )
+                    return np.ascontiguousarray(vectors, np.float32)
+                except torch.OutOfMemoryError:
+                    if self._batch == 1:
+                        raise
+                    self._batch //= 2
+                # Outside the handler, whose traceback would keep the batch that did not fit.
+                logger.warning("The device has too little memory; going on with batches of %d.", self._batch)
+                torch.cuda.empty_cache()
+
+
+def _open_network(folder: Path, computing: Computing, threads: int, *, has_prompts: bool) -> Any:
+    # It is asked for nothing, and this makes sure: by default libraries look there for newer files.
+    hub.HF_HUB_OFFLINE = True
+    hub.HF_HUB_DISABLE_TELEMETRY = True
+    # It would be drawn into the log.
+    disable_progress_bar()
+    # Full precision in products: by a shorter one vectors would differ from those of other machines.
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = False
+    torch.set_num_threads(threads)
+    return SentenceTransformer(
+        str(folder),
+        # torch has no other word for AMD's.
+        device="cpu" if computing.device == "cpu" else "cuda",
+        prompts=None if has_prompts else {"query": "", "document": ""},
+        local_files_only=True,
+        trust_remote_code=False,
+        model_kwargs={"dtype": torch.float32, "use_safetensors": True},
+    )
+
+
+@contextmanager
+def translated_errors(computing: Computing) -> Iterator[None]:
+    try:
+        yield
+    except torch.OutOfMemoryError as exc:
+        raise Unavailable("The device has too little memory for the embedding model at the moment.") from exc
+    except (AssertionError, RuntimeError) as exc:
+        # The first is what torch says of a device that it turns out not to have.
+        if computing.device == "cpu":
+            raise Unavailable("The embedding model could not be run.") from exc
+        raise DeviceLost(f"The device ({computing.device}) has failed; the model is opened anew.") from exc

@@ -1,0 +1,14 @@
+"""What a model computes on."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Device: TypeAlias = Literal["cpu", "cuda", "rocm"]
+WantedDevice: TypeAlias = Literal["auto", "cpu", "cuda", "rocm"]
+
+
+@dataclass(frozen=True)
+class Computing:
+    device: Device = "cpu"
+    shortfall: str | None = None
+    """Why it is not the device that was asked for, and the way out: a sentence for a person."""

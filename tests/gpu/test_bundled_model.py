@@ -1,0 +1,34 @@
+"""What every embedder of the bundled model promises, kept by sentence-transformers; and that it is the same model."""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from tests.contract.test_embedder import *  # noqa: F403  each test there is one here
+from tests.contract.test_embedder import REFERENCE
+from tests.gpu.conftest import Observed
+
+from kb.engine.embedding import open_embedder
+from kb.engine.model import Vectors
+from kb.engine.ports import Embedder
+
+
+def test_vectors_are_those_of_onnx_runtime_under_the_same_fingerprint(
+    embedder: Embedder, vectors: Vectors, texts: list[str], model_folder: Path, cache_dir: Path
+) -> None:
+    on_onnx = open_embedder(model_folder, cache_dir / "graphs", threads=2)
+
+    np.testing.assert_allclose(vectors[::4], on_onnx.embed_passages(texts[::4]), atol=1e-6)
+    np.testing.assert_allclose(vectors, np.load(REFERENCE / "vectors.npy"), atol=1e-6)
+    assert embedder.model == on_onnx.model
+
+
+def test_products_are_computed_in_full_precision(embedder: Embedder) -> None:
+    assert embedder.computing.device == "cpu"
+    assert torch.get_float32_matmul_precision() == "highest"
+    assert not torch.backends.cudnn.allow_tf32
+
+
+def test_nobody_is_asked_for_anything_while_a_model_is_opened_and_used(observed: Observed) -> None:
+    """D3"""
+    assert observed.calls_out == []

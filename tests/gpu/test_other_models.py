@@ -1,0 +1,160 @@
+"""Models that ONNX Runtime cannot run here, and devices that torch does not have or loses."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer
+from tests.gpu.conftest import PROMPTS, SENTENCES
+
+from kb.engine.embedding import open_embedder, read_model
+from kb.engine.embedding.devices import DeviceLost, find_device
+from kb.engine.embedding.sentence_transformers import BATCH_ON_PROCESSOR, translated_errors
+from kb.engine.errors import Unavailable
+from kb.engine.model import Computing, WantedDevice
+from kb.engine.ports import Embedder
+
+Limit = Callable[[int], None]
+
+
+@pytest.fixture(scope="module")
+def other(other_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Embedder:
+    return open_embedder(other_folder, tmp_path_factory.mktemp("graphs"), threads=2)
+
+
+@pytest.fixture
+def limit_memory(monkeypatch: pytest.MonkeyPatch) -> Limit:
+    """Has the device hold so many texts at a time."""
+    forward = SentenceTransformer.forward
+
+    def limit(texts: int) -> None:
+        def forward_if_it_fits(network: Any, features: dict[str, Any], **more: Any) -> Any:
+            if len(features["input_ids"]) > texts:
+                raise torch.OutOfMemoryError("CUDA out of memory.")
+            return forward(network, features, **more)
+
+        monkeypatch.setattr(SentenceTransformer, "forward", forward_if_it_fits)
+
+    return limit
+
+
+def test_a_model_of_another_kind_gives_the_vectors_that_its_maker_meant(other: Embedder, other_folder: Path) -> None:
+    made = SentenceTransformer(str(other_folder), device="cpu")
+
+    passages, query = other.embed_passages(SENTENCES), other.embed_query(SENTENCES[0])
+
+    expected = made.encode([PROMPTS["document"] + text for text in SENTENCES], normalize_embeddings=True)
+    np.testing.assert_allclose(passages, expected, atol=1e-6)
+    expected = made.encode(PROMPTS["query"] + SENTENCES[0], normalize_embeddings=True)
+    np.testing.assert_allclose(query, expected, atol=1e-6)
+    assert np.abs(query - passages[0]).max() > 1e-4
+
+
+def test_its_tokens_are_places_in_the_text_too(other: Embedder) -> None:
+    text = " ".join(SENTENCES)
+
+    spans = other.token_spans(text)
+
+    assert "".join(text[begin:end] for begin, end in spans if begin < end).count("walrus") == 1
+    assert all(0 <= begin <= end <= len(text) for begin, end in spans)
+    assert [begin for begin, _ in spans] == sorted(begin for begin, _ in spans)
+
+
+def test_text_beyond_its_window_is_not_seen_and_harms_nobody(other: Embedder) -> None:
+    long = "walrus " * 1000
+
+    np.testing.assert_allclose(other.embed_query(long), other.embed_query(long + "ferry"), atol=1e-6)
+
+
+def test_it_is_described_without_loading_anything(other: Embedder, other_folder: Path) -> None:
+    program = f"""
+import sys
+from pathlib import Path
+from kb.engine.embedding import read_model
+model = read_model(Path({str(other_folder)!r}))
+print(model.dimension, model.window, model.fingerprint, "torch" in sys.modules)
+"""
+
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+
+    assert told == ["16", "160", other.model.fingerprint, "False"]
+    assert other.model == read_model(other_folder)
+
+
+def test_a_model_that_gives_other_vectors_than_its_files_announce_is_refused(
+    other_folder: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(other_folder, tmp_path / "model")
+    # Without its last layer, vectors are twice as long as that makes them.
+    modules = json.loads((folder / "modules.json").read_text())
+    (folder / "modules.json").write_text(json.dumps(modules[:-1]))
+    (pooling,) = folder.glob("*_Pooling/config.json")
+    pooling.write_text(pooling.read_text().replace("32", "16"))
+
+    with pytest.raises(Unavailable, match="announce"):
+        open_embedder(folder, tmp_path, threads=1)
+
+
+def test_batches_that_do_not_fit_into_memory_are_made_smaller(other: Embedder, limit_memory: Limit) -> None:
+    texts = SENTENCES * BATCH_ON_PROCESSOR
+    expected = other.embed_passages(texts)
+
+    limit_memory(3)
+
+    np.testing.assert_allclose(other.embed_passages(texts), expected, atol=1e-6)
+
+
+def test_without_memory_for_a_single_text_the_model_is_unavailable_and_then_not(
+    other: Embedder, limit_memory: Limit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit_memory(0)
+
+    with pytest.raises(Unavailable, match="too little memory"):
+        other.embed_passages(SENTENCES)
+
+    monkeypatch.undo()
+    assert len(other.embed_passages(SENTENCES)) == 3
+
+
+def test_an_error_of_a_graphics_processor_means_that_it_is_lost() -> None:
+    with pytest.raises(DeviceLost), translated_errors(Computing("cuda")):
+        raise RuntimeError("CUDA error: unspecified launch failure")
+    with pytest.raises(Unavailable) as caught, translated_errors(Computing("cpu")):
+        raise RuntimeError("no")
+    assert not isinstance(caught.value, DeviceLost)
+
+
+@pytest.mark.parametrize("wanted", ["cuda", "rocm"])
+def test_a_device_that_torch_does_not_find_is_told(wanted: WantedDevice) -> None:
+    computing = find_device(wanted)
+
+    assert computing.device == "cpu"
+    assert f"not on {wanted}: " in str(computing.shortfall)
+    assert find_device("auto") == Computing()
+
+
+@pytest.mark.parametrize("wanted", ["auto", "cuda"])
+def test_a_device_that_fails_when_it_is_opened_leaves_the_processor(
+    model_folder: Path,
+    cache_dir: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    wanted: WantedDevice,
+) -> None:
+    """The torch here is not built for one, and fails as soon as it is to use what it pretends to find."""
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+
+    embedder = open_embedder(model_folder, cache_dir / "graphs", threads=1, device=wanted)
+
+    assert embedder.computing.device == "cpu"
+    assert "not on cuda: the device cannot be used" in str(embedder.computing.shortfall)
+    assert embedder.computing.shortfall in caplog.messages
+    assert len(embedder.embed_passages(SENTENCES)) == 3
