@@ -46,7 +46,7 @@ imports: $(STAMP)
 test: check $(NODE_STAMP) strace nginx chromium ## Check, then every test, with a selection of the faults
 	$(BIN)/python -m compileall -q src
 	$(BIN)/pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder \
-		tests --ignore=tests/unit --ignore=tests/house_rules --ignore=tests/gpu
+		tests --ignore=tests/unit --ignore=tests/house_rules
 
 test-all: export FAULTS := full
 test-all: test ## Check, then every test, with all the faults

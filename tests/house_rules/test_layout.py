@@ -60,3 +60,11 @@ def test_the_locks_say_what_to_install_and_not_from_where(name: str) -> None:
 
     assert "://" not in lock
     assert "--index-url" not in lock
+
+
+def test_each_decision_has_a_number_of_its_own() -> None:
+    pages = sorted((ROOT / "docs/decisions").glob("*.md"))
+
+    assert [int(page.name[:4]) for page in pages] == list(range(1, len(pages) + 1))
+    for number, page in enumerate(pages, start=1):
+        assert page.read_text(encoding="utf-8").startswith(f"# {number}. "), page.name
