@@ -35,7 +35,7 @@ def show_running(settings: "EngineSettings", engine_url: str, mcp_url: str | Non
     # Started from a project's own environment, it is not found by its bare name.
     kb = "kb" if shutil.which("kb") else sys.argv[0]
     commands = [
-        f"{kb} demo                (a few documents to try it with)",
+        f"{kb} demo",
         f'{kb} addnote "The spare key is under the flower pot"',
         f'{kb} search "where is the key"',
     ]
