@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
-from tests.faults.conftest import need_right
-from tests.servers.user_systemd import UserSystemd, running_user_systemd, why_not
+from tests.needs import need_installed, need_right
+from tests.servers.user_systemd import IS_INSTALLED, UserSystemd, running_user_systemd, why_forbidden
 
 from kb.listening import listen
 
@@ -22,7 +22,9 @@ PDF = Path(__file__).parents[1] / "samples" / "pdf" / "letter-ghostscript.pdf"
 
 @pytest.fixture(scope="module")
 def systemd(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[UserSystemd]:
-    need_right(why_not() is None, why_not() or "")
+    need_installed("systemd", is_there=IS_INSTALLED)
+    forbidden = why_forbidden()
+    need_right(forbidden is None, str(forbidden))
     with running_user_systemd(tmp_path_factory.mktemp("systemd")) as systemd:
         # The fetched model stays where it is.
         systemd.environment["XDG_CACHE_HOME"] = str(model_folder.parents[2])

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.amounts import IS_FULL
 from tests.engine_program import EngineProgram
+from tests.needs import need_installed, need_right
 
 
 @pytest.fixture(scope="session")
@@ -28,16 +28,6 @@ def engine(faulty_engine: EngineProgram) -> EngineProgram:
 
 @pytest.fixture(scope="session")
 def strace() -> None:
-    """What can be installed is skipped where it is not, but not in CI."""
-    if shutil.which("strace") is None:
-        assert not os.environ.get("CI"), "strace is not installed"
-        pytest.skip("NOT TESTED: strace is not installed.")
+    need_installed("strace", is_there=shutil.which("strace") is not None)
     tracing = subprocess.run(["strace", "-o", os.devnull, "true"], capture_output=True, check=False)
     need_right(tracing.returncode == 0, "no process may be traced here")
-
-
-def need_right(has_it: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence
-    """What a container may forbid is left out where it does, and that is said; but not when everything is asked for."""
-    if not has_it:
-        assert not IS_FULL, otherwise
-        pytest.skip(f"NOT TESTED: {otherwise}.")

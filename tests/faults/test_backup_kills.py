@@ -13,7 +13,7 @@ import pytest
 from tests.amounts import SEED, Tell, amount
 from tests.bases import make_backup, make_base, restore_backup
 from tests.engine_program import kb_command, own_environment
-from tests.faults.conftest import need_right
+from tests.needs import need_right
 
 from kb.engine.backup import read_manifest
 from kb.engine.originals import FolderOriginals

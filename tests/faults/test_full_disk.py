@@ -12,8 +12,8 @@ import httpx
 import pytest
 from tests.amounts import Tell
 from tests.engine_program import EngineAlone, EngineProgram
-from tests.faults.conftest import need_right
 from tests.faults.consistency import assert_base_is_consistent
+from tests.needs import need_right
 
 DISK_MB = 48
 MB = 1_048_576

@@ -11,16 +11,19 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tests.engine_program import kb_command
 
 PROGRAM = Path("/lib/systemd/systemd")
+IS_INSTALLED = PROGRAM.exists() and shutil.which("systemctl") is not None
 STARTS_WITHIN_SECONDS = 20
 ENDS_WITHIN_SECONDS = 40
 COMMAND_WITHIN_SECONDS = 120
 
 # systemd puts every process of its control group into others: in a name space for processes it sees no stranger, and
 # in one for groups none that is not its own. /run/systemd/system says that the machine was started by systemd.
+# Of the three words the first is the program, the second a folder and the third the name of its group.
 _START = """
 mount -t tmpfs tmpfs /run
 mkdir -p /run/systemd/system "$1/groups"
@@ -30,7 +33,7 @@ echo $$ > "$1/groups/$2/cgroup.procs"
 unshare --cgroup --pid --fork --kill-child --mount --mount-proc sh -euc '
     mount -t cgroup2 cgroup2 /sys/fs/cgroup
     echo > "$1/inside"
-    exec sh -uc "$0 --user --log-target=console & wait"
+    exec sh -uc "$0 & wait"
 ' "$0" "$1" &
 child=$!
 trap 'kill -KILL $child' TERM
@@ -39,23 +42,24 @@ wait $child || true
 echo $$ > "$1/groups/cgroup.procs"
 # What was killed leaves its group in a moment.
 for attempt in $(seq 50); do
-    find "$1/groups/$2" -depth -type d -exec rmdir {} + 2>/dev/null && break
+    find "$1/groups/$2" -depth -type d -exec rmdir {} + 2>/dev/null && exit
     sleep 0.1
 done
+exit 1
 """
 
 
-class UserSystemd:
-    """`kb` and `systemctl` see it in their environment, and see its name spaces."""
+class Forbidden(Exception):
+    """No name spaces can be made here, or none with a control group. The message is what was said about it."""
+
+
+class NameSpaces:
+    """What is run in them sees neither the processes nor the control groups of the machine."""
 
     def __init__(self, folder: Path, process: subprocess.Popen[bytes], environment: Mapping[str, str]) -> None:
         self.folder = folder
         self.environment = dict(environment)
         self._process = process
-
-    @property
-    def home(self) -> Path:
-        return Path(self.environment["HOME"])
 
     @property
     def log(self) -> str:
@@ -73,12 +77,6 @@ class UserSystemd:
             timeout=COMMAND_WITHIN_SECONDS,
         )
 
-    def kb(self, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
-        return self.run(*kb_command(*arguments), **settings)
-
-    def ask(self, unit: str, name: str) -> str:
-        return self.run("systemctl", "--user", "show", unit, f"--property={name}", "--value").stdout.strip()
-
     def _entering(self) -> list[str]:
         return ["nsenter", f"--target={self._inner()}", "--mount", "--pid", "--cgroup"]
 
@@ -90,15 +88,31 @@ class UserSystemd:
         return child
 
 
-def why_not() -> str | None:
-    """Why there cannot be one here; None if there can."""
-    if not PROGRAM.exists() or shutil.which("systemctl") is None:
-        return "systemd is not installed"
+class UserSystemd(NameSpaces):
+    """`kb` and `systemctl` see it in their environment, and see its name spaces."""
+
+    @property
+    def home(self) -> Path:
+        return Path(self.environment["HOME"])
+
+    def kb(self, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+        return self.run(*kb_command(*arguments), **settings)
+
+    def ask(self, unit: str, name: str) -> str:
+        return self.run("systemctl", "--user", "show", unit, f"--property={name}", "--value").stdout.strip()
+
+
+def why_forbidden() -> str | None:
+    """Why there cannot be one here; None if there can. All is tried that starting and ending one takes."""
     if os.geteuid() != 0:
         return "it takes root to start a systemd of one's own"
-    trial = ["unshare", "--mount", "--cgroup", "--pid", "--fork", "sh", "-c", "mount -t tmpfs tmpfs /run"]
-    allowed = subprocess.run(trial, capture_output=True, check=False).returncode == 0
-    return None if allowed else "this machine lets nobody make name spaces"
+    with TemporaryDirectory() as folder:
+        try:
+            with _open_name_spaces(Path(folder), "sleep infinity", os.environ) as process:
+                entered = NameSpaces(Path(folder), process, os.environ).run("true")
+        except Forbidden as error:
+            return f"no systemd of one's own can be started here: {error}"
+    return None if entered.returncode == 0 else f"name spaces cannot be entered here: {entered.stderr.strip()}"
 
 
 @contextmanager
@@ -108,37 +122,41 @@ def running_user_systemd(folder: Path) -> Iterator[UserSystemd]:
     home.mkdir()
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("KB_", "XDG_", "DBUS_"))}
     environment = {**inherited, "HOME": str(home), "XDG_RUNTIME_DIR": str(runtime)}
-    # Killed tests leave nothing behind either.
-    start = [
-        "setpriv",
-        "--pdeathsig=TERM",
-        "unshare",
-        "--mount",
-        "--propagation=private",
-        "sh",
-        "-euc",
-        _START,
-        str(PROGRAM),
-        str(folder),
-    ]
-    with (folder / "systemd.log").open("wb") as log:
-        process = subprocess.Popen([*start, f"kb-test-{os.getpid()}"], env=environment, stdout=log, stderr=log)
-    systemd = UserSystemd(folder, process, environment)
-    try:
-        _wait_until_it_answers(systemd, process)
+    with _open_name_spaces(folder, f"{PROGRAM} --user --log-target=console", environment) as process:
+        systemd = UserSystemd(folder, process, environment)
+        _wait_until_it_answers(systemd)
         yield systemd
+
+
+@contextmanager
+def _open_name_spaces(folder: Path, program: str, environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """With the program in them. Raises `Forbidden` if they cannot be made, or do not go away in the end."""
+    # Killed tests leave nothing behind either.
+    start = ["setpriv", "--pdeathsig=TERM", "unshare", "--mount", "--propagation=private", "sh", "-euc", _START]
+    group = f"kb-test-{os.getpid()}"
+    log = folder / "systemd.log"
+    with log.open("wb") as file:
+        process = subprocess.Popen([*start, program, str(folder), group], env=environment, stdout=file, stderr=file)
+    try:
+        _wait_for_inside(folder, process, log)
+        yield process
     finally:
         process.terminate()
-        process.wait(ENDS_WITHIN_SECONDS)
+        code = process.wait(ENDS_WITHIN_SECONDS)
+    if code != 0:
+        raise Forbidden(f"the control group {group} could not be removed")
 
 
-def _wait_until_it_answers(systemd: UserSystemd, process: subprocess.Popen[bytes]) -> None:
+def _wait_for_inside(folder: Path, process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + STARTS_WITHIN_SECONDS
-    while True:
-        assert process.poll() is None, systemd.log
+    while not (folder / "inside").exists():
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise Forbidden(log.read_text().strip())
+        time.sleep(0.01)
+
+
+def _wait_until_it_answers(systemd: UserSystemd) -> None:
+    deadline = time.monotonic() + STARTS_WITHIN_SECONDS
+    while systemd.run("systemctl", "--user", "is-system-running").stdout.strip() != "running":
         assert time.monotonic() < deadline, systemd.log
-        # Only who is inside can be entered, and ask.
-        is_inside = (systemd.folder / "inside").exists()
-        if is_inside and systemd.run("systemctl", "--user", "is-system-running").stdout.strip() == "running":
-            return
         time.sleep(0.05)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.needs import need_installed
 
 from kb.child import STOP_WITHIN_SECONDS
 from kb.cli.service.unit import is_ours, own_program, program_of, render_unit
@@ -40,9 +41,7 @@ def test_a_stopped_service_has_time_to_finish_what_is_under_way() -> None:
 
 @pytest.mark.parametrize("folder", ["plain", "50% of $HOME", "Ada's", 'a "b" \\ c', "ö 書"])
 def test_systemd_takes_the_unit_wherever_kb_is(folder: str, tmp_path: Path) -> None:
-    if shutil.which("systemd-analyze") is None:
-        assert not os.environ.get("CI"), "systemd is not installed"
-        pytest.skip("NOT TESTED: systemd is not installed.")
+    need_installed("systemd", is_there=shutil.which("systemd-analyze") is not None)
     program = tmp_path / folder / "python"
     program.parent.mkdir()
     program.symlink_to(sys.executable)
