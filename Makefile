@@ -13,7 +13,7 @@ CERTIFICATES := $(wildcard /etc/ssl/certs/ca-certificates.crt)
 # as `make clean test`, go one after the other.
 MAKEFLAGS += $(if $(word 2,$(MAKECMDGOALS)),,--jobs=2)
 
-.PHONY: help setup run check test test-all test-gpu faults load soak mutants audit strace nginx chromium conformance evaluate bench hooks docs site screens pictures dist lock clean
+.PHONY: help setup run check test test-all test-gpu faults load soak mutants audit strace systemd nginx chromium conformance evaluate bench hooks docs site screens pictures dist lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,7 +35,7 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
-unit: $(STAMP)
+unit: $(STAMP) systemd
 	$(BIN)/pytest -q tests/unit tests/house_rules
 
 imports: $(STAMP)
@@ -174,19 +174,25 @@ $(STAMP): $(INSTALLED) requirements-dev.lock
 
 # What only apt can give is installed by root, and otherwise asked for. apt may not know of any package yet, and
 # refuses to be called twice at a time.
-apt_install = { test "$$(id -u)" = 0 && flock Makefile sh -c 'apt-get install --yes -qq $(1) || \
-	{ apt-get update -qq && apt-get install --yes -qq $(1); }'; } >/dev/null 2>&1
+apt_get = flock Makefile sh -c 'apt-get $(1) || { apt-get update -qq && apt-get $(1); }'
+apt_install = { test "$$(id -u)" = 0 && $(call apt_get,install --yes -qq $(1)); } >/dev/null 2>&1
 
 strace:
 	@command -v strace >/dev/null || $(call apt_install,strace) || { \
 		echo "strace is not installed, so the tests that need it are left out. Install it." >&2; \
 		test -z "$$CI"; }
 
+# Its programs alone: with all that is recommended, it would become what the machine is started by.
+systemd:
+	@command -v systemd-analyze >/dev/null || $(call apt_install,--no-install-recommends systemd) || { \
+		echo "systemd is not installed, so the tests that need it are left out. Install it." >&2; \
+		test -z "$$CI"; }
+
 # Unpacked and not installed: that would start a web server for all the world, now and whenever the machine starts.
 nginx:
 	@command -v nginx >/dev/null || test -x /usr/sbin/nginx || test -x .nginx/usr/sbin/nginx || { \
-		mkdir -p .nginx && cd .nginx && { apt-get download nginx || { apt-get update && apt-get download nginx; }; } && \
-		dpkg -x nginx_*.deb . && usr/sbin/nginx -v -e stderr; } >/dev/null 2>&1 || { \
+		mkdir -p .nginx && $(call apt_get,-qq download nginx) && mv nginx_*.deb .nginx && \
+		dpkg -x .nginx/nginx_*.deb .nginx && .nginx/usr/sbin/nginx -v -e stderr; } >/dev/null 2>&1 || { \
 		echo "nginx is not installed, so the tests that need it are left out. Install it." >&2; \
 		test -z "$$CI"; }
 
