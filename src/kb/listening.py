@@ -54,5 +54,9 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def url_of(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
+    return url_at(*listener.getsockname()[:2])
+
+
+def url_at(host: str, port: int) -> str:
+    """Without a path."""
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -145,6 +145,30 @@ def test_a_port_that_kb_has_already_is_told_before_anything_is_written(
     assert not unit.exists()
 
 
+def test_a_service_that_is_about_to_run_is_not_taken_for_another_kb(
+    systemd: UserSystemd, unit: Path, engine_url: str
+) -> None:
+    """C3
+
+    As one that waits to be started again, and then is. One that never says that it is ready stays so.
+    """
+    assert systemd.kb("service", "install", "--no-start").returncode == 0
+    change = unit.with_name("kb.service.d") / "never-ready.conf"
+    change.parent.mkdir()
+    change.write_text("[Service]\nType=notify\n")
+    systemd.run("systemctl", "--user", "daemon-reload")
+    systemd.run("systemctl", "--user", "start", "--no-block", "kb")
+    time_until_it_answers(engine_url)
+    state = systemd.ask("kb.service", "ActiveState")
+    change.unlink()
+
+    installed = systemd.kb("service", "install")
+
+    assert state == "activating"
+    assert installed.returncode == 0, installed.stderr
+    assert systemd.ask("kb.service", "ActiveState") == "active"
+
+
 def test_a_service_that_cannot_start_is_told_and_its_status_says_what_to_do(
     systemd: UserSystemd, unit: Path, engine_url: str
 ) -> None:

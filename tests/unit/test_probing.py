@@ -2,7 +2,7 @@
 
 import pytest
 
-from kb.cli.probing import Answer, mcp_server_url, reachable
+from kb.cli.probing import Answer, address_at, reachable
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from kb.cli.probing import Answer, mcp_server_url, reachable
     ],
 )
 def test_what_listens_everywhere_is_called_on_the_machine_itself(host: str, url: str) -> None:
-    assert mcp_server_url(host, 3000) == url
+    assert address_at(host, 3000) == url
 
 
 def test_an_address_that_only_looks_like_everywhere_is_left_as_it_is() -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from kb.listening import url_at
+
 # What answers less than a second later is not there, for somebody who has just pressed a key.
 ANSWER_WITHIN_SECONDS = 1.0
 # A hundred documents with all their metadata; what is longer was not meant for us.
@@ -21,9 +23,9 @@ def reachable(url: str) -> str:
     return re.sub(r"//(0\.0\.0\.0|\[::\])(?![^:/])", "//127.0.0.1", url)
 
 
-def mcp_server_url(host: str, port: int) -> str:
-    """Without the path."""
-    return reachable(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+def address_at(host: str, port: int) -> str:
+    """Of what listens there, as seen from its own machine; without a path."""
+    return reachable(url_at(host, port))
 
 
 class NoAnswer(Exception):

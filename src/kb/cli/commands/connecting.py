@@ -66,7 +66,7 @@ def connect(
 def _describe_server(name: str, url: str | None, *, readonly: bool) -> "tuple[McpServer, str]":
     """And the key to it; empty if it is open."""
     from kb.cli.connecting.known import McpServer
-    from kb.cli.probing import mcp_server_url
+    from kb.cli.probing import address_at
     from kb.cli.render import connecting as words
     from kb.cli.render.terminal import complain
     from kb.settings import SettingsError, load_mcp_settings, present_key
@@ -87,7 +87,7 @@ def _describe_server(name: str, url: str | None, *, readonly: bool) -> "tuple[Mc
     if readonly and not key:
         complain(words.NO_READONLY_KEY)
         raise typer.Exit(Exit.FAILED)
-    url = url or f"{mcp_server_url(settings.mcp_host, settings.mcp_port)}/mcp"
+    url = url or f"{address_at(settings.mcp_host, settings.mcp_port)}/mcp"
     return McpServer(name, url, variable, needs_key=bool(key)), key
 
 

@@ -31,7 +31,7 @@ def install(
 
     Writes the unit kb.service among your own, enables it, starts it and waits until the engine answers; root is not
     needed. The service takes its settings from kb.toml and knows no variable of this shell. Installed again, it is
-    brought up to date.
+    brought up to date. The exit code is 6 if it runs, but the engine does not answer within a minute.
     """
     from kb.cli.render import service as words
     from kb.cli.service import systemd
@@ -57,19 +57,22 @@ def install(
             _install(file, old, unit, *settings)
 
 
-def _install(file: Path, old: str | None, unit: str, engine: "EngineSettings", mcp: "McpSettings") -> None:
+def _install(file: Path, old: str | None, unit: str, engine: "EngineSettings", mcp: "McpSettings | None") -> None:
     from kb.cli.render import service as words
+    from kb.cli.service import systemd
     from kb.cli.service.engine import Addresses, require_free_ports, version_of
-    from kb.cli.service.systemd import read_state
     from kb.version import VERSION
 
     addresses = Addresses.of(engine, mcp)
-    is_active = read_state().is_active
-    if not is_active:
+    state = systemd.read_state()
+    if state.is_changing:
+        # Whoever has the ports after that is somebody else.
+        systemd.stop()
+    if not state.is_active:
         require_free_ports(addresses, engine, mcp)
     _put_in_place(file, old, unit)
     # A newer kb may have been put in the place of the one that runs.
-    if not (is_active and old == unit and version_of(addresses) == VERSION):
+    if not (state.is_active and old == unit and version_of(addresses) == VERSION):
         _start(addresses)
     words.show_service(addresses, engine)
 
@@ -93,12 +96,15 @@ def _start(addresses: "Addresses") -> None:
     from kb.cli.render.progress import spinner
     from kb.cli.render.terminal import complain
     from kb.cli.service import systemd
-    from kb.cli.service.engine import wait_until_it_answers
+    from kb.cli.service.engine import Start, wait_until_it_answers
 
     with spinner(words.STARTING):
         systemd.start_anew()
-        answers = wait_until_it_answers(addresses)
-    if not answers:
+        start = wait_until_it_answers(addresses)
+    if start is Start.UNDER_WAY:
+        complain(words.still_starting(systemd.last_lines_of_log()))
+        raise typer.Exit(Exit.UNREACHABLE)
+    if start is Start.FAILED:
         complain(words.did_not_start(systemd.last_lines_of_log()))
         raise typer.Exit(Exit.FAILED)
 
@@ -190,17 +196,20 @@ def _require_no_other(file: Path) -> None:
         _read_own(known)
 
 
-def _load_settings() -> "tuple[EngineSettings, McpSettings]":
+def _load_settings() -> "tuple[EngineSettings, McpSettings | None]":
+    """None for the MCP server where that is not installed: `kb up` starts the engine alone."""
     from kb.cli.render.service import NO_FIXED_PORT
     from kb.settings import SettingsError
     from kb.settings.unattended import load_unattended_settings
 
     engine, mcp = load_unattended_settings()
     engine.refuse_public_without_key()
-    mcp.refuse_public_without_key()
-    if 0 in (engine.port, mcp.mcp_port):
+    has_mcp = find_spec("mcp") is not None
+    if has_mcp:
+        mcp.refuse_public_without_key()
+    if engine.port == 0 or (has_mcp and mcp.mcp_port == 0):
         raise SettingsError(NO_FIXED_PORT)
-    return engine, mcp
+    return engine, mcp if has_mcp else None
 
 
 def _require_engine() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb.cli.examining import Check, Verdict
-from kb.cli.probing import NoAnswer, ask, mcp_server_url
+from kb.cli.probing import NoAnswer, address_at, ask
 from kb.cli.render.terminal import readable_size
 from kb.settings import SettingsError, load_mcp_settings, warnings
 
@@ -78,7 +78,7 @@ def check_mcp_server() -> Iterator[Check]:
     except SettingsError:
         # Which the check of the settings tells.
         return
-    url = mcp_server_url(settings.mcp_host, settings.mcp_port)
+    url = address_at(settings.mcp_host, settings.mcp_port)
     try:
         told = ask(f"{url}/health", within_seconds=MCP_ANSWERS_WITHIN_SECONDS).json
         version = told["version"]

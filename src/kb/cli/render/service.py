@@ -3,7 +3,6 @@
 import shlex
 import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,14 +60,25 @@ def cannot_be_changed(error: OSError) -> str:
     return f"{error.filename} cannot be read or written: {error.strerror}."
 
 
-def did_not_start(log: Sequence[str]) -> str:
-    said = "".join(f"\n  {one_line(line)}" for line in log)
-    told = f" The last it said:{said}\n" if log else " "
+def still_starting(log: Sequence[str]) -> str:
     return (
-        f"The service is installed, but it does not answer.{told}"
+        f"The service is installed and is still starting: it runs, but does not answer yet.{_quote_log(log)}"
+        "A large base of an older version is first brought up to date. Follow its log: journalctl --user -u kb -f. "
+        "See whether it answers: kb service status"
+    )
+
+
+def did_not_start(log: Sequence[str]) -> str:
+    return (
+        f"The service is installed, but it does not answer.{_quote_log(log)}"
         "See its log: journalctl --user -u kb. Start it again: systemctl --user restart kb. "
         "Remove it: kb service uninstall"
     )
+
+
+def _quote_log(log: Sequence[str]) -> str:
+    said = "".join(f"\n  {one_line(line)}" for line in log)
+    return f" The last it said:{said}\n" if log else " "
 
 
 def not_installed(file: Path) -> str:
@@ -118,7 +128,7 @@ def show_not_started() -> None:
 def show_service(addresses: "Addresses", settings: "EngineSettings") -> None:
     """All that somebody needs who has just installed it."""
     config = config_dir() / CONFIG_FILE
-    mcp = [f"  MCP server  {addresses.mcp}/mcp"] if find_spec("mcp") is not None else []
+    mcp = [f"  MCP server  {addresses.mcp}/mcp"] if addresses.mcp else []
     lines = [
         f"kb {VERSION} is running as a service of yours, and starts when you log in.",
         "",
@@ -192,6 +202,11 @@ def _advise(standing: Standing) -> list[str]:
         return [f"{standing.missing_program} is gone. Where kb is installed now: kb service install"]
     if not standing.state.is_active and standing.version:
         return ["Not the service has started the engine that answers. Stop that; then: systemctl --user restart kb"]
+    if standing.state.is_active and not standing.is_well:
+        return [
+            "It may still be starting: a large base of an older version is first brought up to date. "
+            "Follow its log: journalctl --user -u kb -f. If that does not go on: systemctl --user restart kb"
+        ]
     if not standing.is_well:
         return ["Its log: journalctl --user -u kb. To start it: systemctl --user restart kb"]
     if standing.version != VERSION:

@@ -2,14 +2,15 @@
 
 import time
 from dataclasses import dataclass
+from enum import Enum
 from typing import Self
 
-from kb.cli.probing import NoAnswer, ask, mcp_server_url
+from kb.cli.probing import NoAnswer, address_at, ask
 from kb.cli.service.systemd import read_state
 from kb.listening import listen
 from kb.settings import EngineSettings, McpSettings
 
-# Bringing an old base up to date takes its time; all else is there within seconds.
+# Bringing a large base of an older version up to date may take longer; all else is there within seconds.
 ANSWERS_WITHIN_SECONDS = 60.0
 LOOK_EVERY_SECONDS = 0.25
 
@@ -22,16 +23,27 @@ class AlreadyRunning(Exception):
         self.url = url
 
 
+class Start(Enum):
+    """How far a service has come that was started."""
+
+    DONE = "done"
+    UNDER_WAY = "under way"
+    """It runs, and its engine does not answer yet."""
+    FAILED = "failed"
+
+
 @dataclass(frozen=True)
 class Addresses:
     """Without their paths."""
 
     engine: str
-    mcp: str
+    mcp: str | None
+    """None where the MCP server is not installed: `kb up` starts the engine alone."""
 
     @classmethod
-    def of(cls, engine: EngineSettings, mcp: McpSettings) -> Self:
-        return cls(mcp_server_url(engine.host, engine.port), mcp_server_url(mcp.mcp_host, mcp.mcp_port))
+    def of(cls, engine: EngineSettings, mcp: McpSettings | None) -> Self:
+        agents = None if mcp is None else address_at(mcp.mcp_host, mcp.mcp_port)
+        return cls(address_at(engine.host, engine.port), agents)
 
 
 def version_of(addresses: Addresses) -> str | None:
@@ -39,25 +51,26 @@ def version_of(addresses: Addresses) -> str | None:
     return _product_at(f"{addresses.engine}/health/live").get("kb")
 
 
-def require_free_ports(addresses: Addresses, engine: EngineSettings, mcp: McpSettings) -> None:
+def require_free_ports(addresses: Addresses, engine: EngineSettings, mcp: McpSettings | None) -> None:
     """Raise `AlreadyRunning`, or `CannotStart` if it is no program of kb that has a port."""
     for url, path in ((addresses.engine, "/health/live"), (addresses.mcp, "/health")):
-        if _product_at(url + path):
+        if url is not None and _product_at(url + path):
             raise AlreadyRunning(url)
     listen(engine.host, engine.port, "KB_PORT").close()
-    listen(mcp.mcp_host, mcp.mcp_port, "KB_MCP_PORT").close()
+    if mcp is not None:
+        listen(mcp.mcp_host, mcp.mcp_port, "KB_MCP_PORT").close()
 
 
-def wait_until_it_answers(addresses: Addresses) -> bool:
-    """False as soon as the service has ended, and when it takes too long."""
+def wait_until_it_answers(addresses: Addresses) -> Start:
+    """Not for ever, and no longer once the service has ended."""
     give_up_at = time.monotonic() + ANSWERS_WITHIN_SECONDS
     while time.monotonic() < give_up_at:
         if version_of(addresses) is not None:
-            return True
+            return Start.DONE
         if read_state().has_ended:
-            return False
+            return Start.FAILED
         time.sleep(LOOK_EVERY_SECONDS)
-    return False
+    return Start.UNDER_WAY if read_state().is_active else Start.FAILED
 
 
 def _product_at(url: str) -> dict[str, str]:

@@ -37,6 +37,11 @@ class State:
         return self.active == "active"
 
     @property
+    def is_changing(self) -> bool:
+        """It is being started or stopped, or waits to be started again: whether it has its ports is not known."""
+        return self.active in ("activating", "deactivating")
+
+    @property
     def has_ended(self) -> bool:
         """By itself. It may be about to be started again."""
         return self.active in ("failed", "inactive") or self.sub == "auto-restart" or self.restarts > 0
@@ -73,6 +78,10 @@ def start_anew() -> None:
     """Start it, or end it and start it, and forget how often it failed."""
     _call("reset-failed", NAME)
     _require("restart", NAME)
+
+
+def stop() -> None:
+    _require("stop", NAME)
 
 
 def stop_and_disable() -> None:
