@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.needs import need_installed
 
@@ -21,6 +21,8 @@ words = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), min_size=1
 
 
 @given(st.lists(words, min_size=1))
+@example(["/usr/bin/env"])
+@example(["/usr/bin/env", "Ada's"])
 def test_what_a_unit_starts_can_be_read_from_it_again_whatever_characters_are_in_it(program: list[str]) -> None:
     unit = render_unit(program, {})
 

@@ -72,7 +72,9 @@ def render_unit(program: Sequence[str], variables: Mapping[str, str]) -> str:
     """`variables` are for everybody to read."""
     given = [quote(f"{name}={value}") for name, value in variables.items()]
     environment = f"Environment={' '.join(given)}\n" if given else ""
-    command = " ".join(map(quote, [*(ANY_NAME if _FORBIDDEN.search(program[0]) else []), *program]))
+    # The second so that `program_of` can tell what was put in front.
+    needs_another = _FORBIDDEN.search(program[0]) or [program[0]] == ANY_NAME
+    command = " ".join(map(quote, [*(ANY_NAME if needs_another else []), *program]))
     return _UNIT.format(first_line=FIRST_LINE, command=command, environment=environment)
 
 
