@@ -29,7 +29,7 @@ run: $(INSTALLED) ## Install what kb needs to run if need be, then start it; Ctr
 	@exec $(BIN)/kb up
 
 .PHONY: format lint types unit imports
-check: format lint types unit imports ## Format, lint, types, imports, unit tests and house rules; under a minute
+check: format lint types unit imports ## Format, lint, types, imports, unit tests and house rules; about a minute
 
 format: $(STAMP)
 	$(BIN)/ruff format --check .
