@@ -20,11 +20,16 @@ help: ## Show this list
 
 setup: $(STAMP) ## Make .venv, install everything into it and fetch the model (once)
 
+# An environment whose Python is gone, as after an upgrade of the system or when the folder was moved, is made anew.
+ifneq ($(shell test -e $(INSTALLED) && ! test -x "$$(sed -n '1s/^\#! *//p' $(BIN)/kb 2>/dev/null)" && echo gone),)
+$(shell rm -f $(INSTALLED))
+endif
+
 run: $(INSTALLED) ## Install what kb needs to run if need be, then start it; Ctrl-C stops it
 	@exec $(BIN)/kb up
 
 .PHONY: format lint types unit imports
-check: format lint types unit imports ## Format, lint, types, imports, unit tests and house rules; under a minute
+check: format lint types unit imports ## Format, lint, types, imports, unit tests and house rules; about a minute
 
 format: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -112,10 +117,10 @@ screens: $(STAMP) ## Draw the docs' pictures of the terminal anew, from the runn
 pictures: $(STAMP) chromium ## Take the docs' pictures of the web page anew, from the running page
 	$(BIN)/python -m docs.pictures
 
-# Pins stay as they are unless pyproject.toml rules them out; ARGS=--upgrade moves them.
 dist: $(STAMP) ## Build the source archive and the wheel into dist/
 	$(BIN)/python -m build --no-isolation --outdir dist
 
+# Pins stay as they are unless pyproject.toml rules them out; ARGS=--upgrade moves them.
 lock: $(STAMP) ## Pin what pyproject.toml asks for (ARGS=--upgrade: at its newest)
 	$(BIN)/python -c "$$LIST_REQUIREMENTS" running | $(pip_compile) --output-file requirements.lock -
 	$(BIN)/python -c "$$LIST_REQUIREMENTS" developing | \
@@ -135,8 +140,9 @@ pip_install = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "kb needs Python 3.11 or newer, and '$(PYTHON)' is: $$($(PYTHON) --version 2>&1 | head -n 1)." >&2; \
-		echo "Install it, or name another: make setup PYTHON=python3.12" >&2; exit 1; }
+		echo "Install it, or name another: make $(or $(firstword $(MAKECMDGOALS)),run) PYTHON=python3.12" >&2; exit 1; }
 	@echo "Installing kb into .venv (about a minute the first time) ..."
+	@$(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || rm -rf .venv
 	@$(PYTHON) -m venv .venv
 	@$(pip_install) --require-hashes -r requirements.lock
 	@$(pip_install) --no-deps --no-build-isolation -e .

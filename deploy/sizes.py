@@ -12,12 +12,10 @@ BYTES_PER_MB = 1_048_576
 
 def measure(site_packages: Path) -> dict[str, int]:
     """Bytes by package, the largest first."""
-    sizes = {
-        distribution.metadata["Name"]: sum(
-            Path(file.locate()).stat().st_size for file in distribution.files or [] if Path(file.locate()).is_file()
-        )
-        for distribution in distributions(path=[str(site_packages)])
-    }
+    sizes = {}
+    for distribution in distributions(path=[str(site_packages)]):
+        files = [Path(file.locate()) for file in distribution.files or []]
+        sizes[distribution.metadata["Name"]] = sum(file.stat().st_size for file in files if file.is_file())
     return dict(sorted(sizes.items(), key=lambda size: -size[1]))
 
 
@@ -35,4 +33,6 @@ def render(sizes: dict[str, int], *, least_mb: float = 1.0) -> str:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m deploy.sizes SITE-PACKAGES")
     sys.stdout.write(render(measure(Path(sys.argv[1]))))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 
 from docs.site.links import lead, resolve, rewrite_links
 from docs.site.pages import DECISIONS, arrange, find_pages, read_title
@@ -30,19 +31,22 @@ class NotBuilt(Exception):
 
 
 def build_site(target: Path, *, root: Path = ROOT) -> None:
-    """Make `target` the site of the pages in `root`. Raises `NotBuilt`, also if the generator only warns."""
-    source = target.with_name(f"{target.name}-source")
-    for folder in (source, target):
-        shutil.rmtree(folder, ignore_errors=True)
-    staged = stage_pages(root, source / "pages")
-    navigation = arrange(staged, staged)
-    shutil.copy(HERE / _STYLE, source / "pages" / _STYLE)
-    settings = (HERE / "zensical.toml").read_text(encoding="utf-8")
-    (source / "zensical.toml").write_text(settings.replace("nav = []", f"nav = {_as_toml(navigation)}"), "utf-8")
-    _generate(source)
-    # It leads to places of the server that it is on, and nobody knows where that will be.
-    (source / "site/404.html").unlink()
-    shutil.move(source / "site", target)
+    """Make `target` the site of the pages in `root`, in the place of what it was. Raises `NotBuilt`, also if the
+    generator only warns.
+    """
+    with TemporaryDirectory() as scratch:
+        source = Path(scratch)
+        staged = stage_pages(root, source / "pages")
+        navigation = arrange(staged, staged)
+        shutil.copy(HERE / _STYLE, source / "pages" / _STYLE)
+        settings = (HERE / "zensical.toml").read_text(encoding="utf-8")
+        (source / "zensical.toml").write_text(settings.replace("nav = []", f"nav = {_as_toml(navigation)}"), "utf-8")
+        _generate(source)
+        # It leads to places of the server that it is on, and nobody knows where that will be.
+        (source / "site/404.html").unlink(missing_ok=True)
+        shutil.rmtree(target, ignore_errors=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(source / "site", target)
 
 
 def _generate(source: Path) -> None:

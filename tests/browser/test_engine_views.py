@@ -199,6 +199,7 @@ def test_an_empty_base_welcomes_and_offers_a_sample_to_try(empty_page: Page, emp
     add_note(empty_engine, "A note of my own", "Mine", ["sample"])
     page.get_by_role("button", name="Remove the sample").press("Enter")
 
-    expect(page.get_by_text("9 documents of the sample removed.")).to_be_visible()
+    expect(page.get_by_text("9 documents deleted")).to_be_visible()
+    expect(page.get_by_role("heading", name="Three things to try")).to_have_count(0)
     expect(page.get_by_label("Search", exact=True)).to_be_focused()
     expect(page.get_by_role("link", name="Mine")).to_be_visible()

@@ -1,7 +1,18 @@
 import json
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
 from tests.cli.conftest import Kb
+
+from kb import sample
+
+
+@pytest.fixture(autouse=True)
+def _removed_afterwards(kb: Kb) -> Iterator[None]:
+    yield
+    kb("demo", "--remove", "--yes")
 
 
 def test_c1_the_demo_adds_its_sample_and_shows_three_searches_that_find_what_they_promise(kb: Kb) -> None:
@@ -16,7 +27,6 @@ def test_c1_the_demo_adds_its_sample_and_shows_three_searches_that_find_what_the
         ("pest control --tag sample --top 1", "Slugs: what worked for us"),
         ("water --tag sample --tag minutes --top 1", "Minutes, 13 June"),
     ]
-    kb("demo", "--remove", "--yes")
 
 
 def test_the_demo_can_be_shown_again_and_leaves_nothing_of_it_behind(kb: Kb) -> None:
@@ -30,3 +40,31 @@ def test_the_demo_can_be_shown_again_and_leaves_nothing_of_it_behind(kb: Kb) -> 
     assert (unasked.exit_code, removed.stdout) == (4, "9 documents of the sample removed.\n")
     assert json.loads(kb("list", "--tag", "sample", "--json").stdout)["documents"][0]["id"] == own["document_id"]
     assert kb("demo", "--remove").stdout == "0 documents of the sample removed.\n"
+
+
+@pytest.mark.parametrize("comes_first", ["the sample", "the copy"])
+def test_a_copy_of_its_files_that_somebody_adds_is_theirs(kb: Kb, tmp_path: Path, comes_first: str) -> None:
+    """E25: the same bytes from another place are another document."""
+    own = tmp_path / "my-slugs.md"
+    own.write_bytes((sample.FOLDER / "slugs.md").read_bytes())
+    commands = [("demo",), ("add", str(own))]
+    for command in commands if comes_first == "the sample" else reversed(commands):
+        assert kb(*command).exit_code == 0
+
+    removed = kb("demo", "--remove", "--yes")
+
+    (kept,) = json.loads(kb("list", "--path", str(own), "--json").stdout)["documents"]
+    assert (removed.stdout, kept["tags"]) == ("9 documents of the sample removed.\n", [])
+    kb("delete", str(kept["id"]), "--yes")
+
+
+def test_what_of_it_somebody_has_tagged_is_kept_and_told(kb: Kb) -> None:
+    kb("demo")
+    (slugs,) = json.loads(kb("list", "--tag", "sample", "--grep", "slugs", "--json").stdout)["documents"]
+    kb("tag", str(slugs["id"]), "+mine")
+
+    removed = kb("demo", "--remove", "--yes")
+
+    assert removed.stdout.startswith("8 documents of the sample removed.\n1 document kept")
+    assert kb("get", str(slugs["id"])).exit_code == 0
+    kb("delete", str(slugs["id"]), "--yes")

@@ -33,13 +33,14 @@ CALLS: dict[str, list[str]] = {
     "cancel": [NO_SUCH_ID],
     "retry": [NO_SUCH_ID],
     "reindex": [],
+    "demo": [],
     "export": ["{folder}/bundle.tar"],
     "import": ["{folder}/a.md"],
 }
 # These start programs, work on the data directory, or go on without an engine.
 WITHOUT_ENGINE = {
     *("up", "engine", "mcp", "worker", "backup", "restore"),
-    *("open", "doctor", "connect", "config", "model", "completion", "version"),
+    *("open", "doctor", "connect", "config", "model", "completion", "version", "service"),
 }
 
 

@@ -58,7 +58,7 @@ class Reader:
         """Type them into the second terminal, one after another, and answer what each has written there."""
         script = "".join(f"{self._with_own_ports(step.commands)}\necho '{ENDED}'\n" for step in steps)
         result = subprocess.run(
-            ["bash", "-e", "-c", f"exec 2>&1\n{script}"],
+            ["bash", "-e", "-o", "pipefail", "-c", f"exec 2>&1\n{script}"],
             # A folder of the reader's own, but with all that the project's has.
             cwd=self._make_folder(),
             env=self._environment,

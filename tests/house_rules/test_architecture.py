@@ -56,3 +56,13 @@ def test_the_last_section_says_where_to_add_something_and_all_these_places_are_t
     assert missing == []
     for wanted in ("a file format", "a tool", "a ranking idea", "an option"):
         assert f"| {wanted} |" in ADVICE
+
+
+def test_what_contributing_tells_to_make_can_be_made() -> None:
+    pages = [(ROOT / page).read_text(encoding="utf-8") for page in ("CONTRIBUTING.md", "README.md")]
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+
+    told = {name for page in pages for name in re.findall(r"`make ([a-z-]+)", page)}
+
+    assert len(told) > 15
+    assert told <= targets

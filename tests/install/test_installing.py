@@ -7,14 +7,21 @@ import sys
 import tarfile
 import venv
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
+from typing import IO
 
+import httpx
 import pytest
 from deploy.sizes import BYTES_PER_MB, measure
 from tests.engine_program import EngineProgram
+from tests.house_rules.test_layout import repository_files
 
 ROOT = Path(__file__).parents[2]
+PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+STARTS_WITHIN_SECONDS = 120
 # The promises of docs/how-to/install.md.
 BASE_MB = 40
 ENGINE_MB = 500
@@ -43,27 +50,48 @@ def constraints(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Installed:
-    """An environment of its own with kb in it, and a home of its own."""
+    """An environment of its own with kb in it and without pip, as uv makes them; and a home of its own."""
 
     def __init__(self, folder: Path, constraints: Path) -> None:
-        self.bin = folder / "environment/bin"
+        self._environment = folder / "environment"
         self._constraints = constraints
         self._home = folder / "home"
         self._home.mkdir()
-        venv.create(folder / "environment", with_pip=True)
+        venv.create(self._environment, with_pip=False)
 
     def install(self, wheel: Path, extras: str = "") -> None:
-        run(str(self.bin / "pip"), "install", "--quiet", "--constraint", str(self._constraints), f"{wheel}{extras}")
+        options = ["--quiet", "--constraint", str(self._constraints)]
+        run(*PIP, "--python", str(self._environment / "bin/python"), "install", *options, f"{wheel}{extras}")
 
     @property
     def sizes(self) -> dict[str, int]:
-        (packages,) = self.bin.parent.glob("lib/python*/site-packages")
-        return {name: size for name, size in measure(packages).items() if name not in {"pip", "setuptools"}}
+        (packages,) = self._environment.glob("lib/python*/site-packages")
+        return measure(packages)
 
     def kb(self, *arguments: str, settings: Mapping[str, str] = {}) -> subprocess.CompletedProcess[str]:
-        environment = {**clean_environment(), "HOME": str(self._home), **settings}
-        command = [str(self.bin / "kb"), *arguments]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+        command, environment = self._command(*arguments), self._settings(settings)
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+
+    @contextmanager
+    def running(self, *arguments: str, settings: Mapping[str, str] = {}) -> Iterator[IO[str]]:
+        """What it writes, until it has ended or is no longer wanted."""
+        command, environment = self._command(*arguments), self._settings(settings)
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as program:
+            # It may say nothing, and then nobody is to wait for it.
+            watchdog = Timer(STARTS_WITHIN_SECONDS, program.kill)
+            watchdog.start()
+            try:
+                assert program.stdout is not None
+                yield program.stdout
+            finally:
+                watchdog.cancel()
+                program.terminate()
+
+    def _command(self, *arguments: str) -> list[str]:
+        return [str(self._environment / "bin/kb"), *arguments]
+
+    def _settings(self, settings: Mapping[str, str]) -> dict[str, str]:
+        return {**clean_environment(), "HOME": str(self._home), **settings}
 
 
 def clean_environment() -> dict[str, str]:
@@ -95,11 +123,11 @@ def test_d3_the_wheel_holds_what_runs_and_nothing_else(wheel: Path) -> None:
     assert {"kb/engine/web/index.html", "kb/sample/index.json", "kb_local-3.0.0.dist-info/licenses/NOTICE"} <= {*names}
 
 
-def test_the_source_archive_can_be_set_up_and_tested(built: Path) -> None:
+def test_the_source_archive_holds_the_whole_project(built: Path) -> None:
     with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
-        names = {name.partition("/")[2] for name in archive.getnames()}
+        names = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
 
-    assert {"Makefile", "requirements.lock", "requirements-dev.lock", "tests/conftest.py", "docs/generate.py"} <= names
+    assert names - {"PKG-INFO"} == {path.relative_to(ROOT).as_posix() for path in repository_files()}
 
 
 def test_the_client_alone_is_small_and_complete(client: Installed, running_engine: EngineProgram) -> None:
@@ -117,36 +145,38 @@ def test_the_client_alone_is_small_and_complete(client: Installed, running_engin
     assert no_engine.stderr == "The engine is not installed here. Install it: pip install 'kb-local[engine]'.\n"
 
 
-def test_engine_and_mcp_server_run_from_the_wheel(client: Installed, wheel: Path, model_folder: Path) -> None:
-    client.install(wheel, "[engine]")
-    size = sum(client.sizes.values())
-    client.install(wheel, "[mcp]")
-    ports = ["--port", "0", "--mcp-port", "0"]
+def test_engine_and_mcp_server_run_from_the_wheel_with_a_model_fetched_without_pip(
+    wheel: Path, constraints: Path, tmp_path: Path
+) -> None:
+    """D3"""
+    installed = Installed(tmp_path, constraints)
+    installed.install(wheel, "[engine]")
+    sizes = installed.sizes
+    installed.install(wheel, "[mcp]")
+    kept = {"PIP_CACHE_DIR": run(*PIP, "cache", "dir").strip()}
 
-    with subprocess.Popen(
-        [str(client.bin / "kb"), "up", *ports],
-        env={
-            **clean_environment(),
-            "HOME": str(client.bin.parents[1] / "home"),
-            "XDG_CACHE_HOME": str(model_folder.parents[2]),
-        },
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as program:
-        assert program.stdout is not None
-        url = next(found[1] for line in program.stdout if (found := re.search(r"(http://\S+)/api/v1", line)))
-        demo = client.kb("demo", settings={"KB_ENGINE_URL": url})
-        program.terminate()
+    fetched = installed.kb("model", "fetch", settings=kept)
+    with installed.running("up", "--port", "0", "--mcp-port", "0") as told:
+        url, mcp_url = (read_url(told, path) for path in ("/api/v1", "/mcp"))
+        demo = installed.kb("demo", settings={"KB_ENGINE_URL": url})
+        mcp_server = httpx.get(f"{mcp_url}/health", trust_env=False)
 
-    assert size < ENGINE_MB * BYTES_PER_MB, client.sizes
+    assert sum(sizes.values()) < ENGINE_MB * BYTES_PER_MB, sizes
+    assert fetched.returncode == 0, fetched.stderr
     assert demo.returncode == 0, demo.stderr
     assert "Slugs: what worked for us" in demo.stdout
+    assert mcp_server.is_success
+
+
+def read_url(told: IO[str], path: str) -> str:
+    return next(found[1] for line in told if (found := re.search(rf"(http://\S+){path}$", line.rstrip())))
 
 
 def test_it_installs_as_a_tool(wheel: Path, constraints: Path, tmp_path: Path) -> None:
     folders = {"PIPX_HOME": str(tmp_path / "pipx"), "PIPX_BIN_DIR": str(tmp_path / "bin")}
+    options = [f"--pip-args=--constraint {constraints}"]
 
-    run(sys.executable, "-m", "pipx", "install", f"--pip-args=--constraint {constraints}", str(wheel), settings=folders)
+    run(sys.executable, "-m", "pipx", "install", *options, f"{wheel}[mcp]", settings=folders)
 
     assert run(str(tmp_path / "bin/kb"), "version", "--json").startswith('{"version": "3.0.0"')
+    assert "--engine-url" in run(str(tmp_path / "bin/kb"), "mcp", "--help")

@@ -1,6 +1,7 @@
 """The command `demo`: documents to try kb with."""
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,11 +29,11 @@ def demo(
     $ kb demo --remove
 
     The sample is nine short documents of a community garden, with the tag `sample`. What you have added yourself is
-    left alone.
+    left alone, and so is what of the sample you have given a tag of your own.
     """
     index = json.loads(INDEX.read_text(encoding="utf-8"))
     if remove:
-        _remove(index["metadata"], engine_url, yes=yes)
+        _remove(index, engine_url, yes=yes)
     else:
         _show(index, engine_url)
 
@@ -52,11 +53,13 @@ def _show(index: "Json", engine_url: str | None) -> None:
 
 async def _add(engine: "EngineClient", index: "Json") -> "Exit":
     from kb.cli.jobs import follow
+    from kb.cli.patience import Patience
+    from kb.cli.render.terminal import complain
 
-    jobs = [
-        await engine.submit_file(FOLDER / file["name"], tags=file["tags"], metadata=index["metadata"])
-        for file in index["files"]
-    ]
+    patience, jobs = Patience(engine, complain), []
+    for file in index["files"]:
+        send = partial(engine.submit_file, FOLDER / file["name"], tags=file["tags"], source_path=_place_of(index, file))
+        jobs.append(await patience.call(send))
     return await follow(engine, [job["id"] for job in jobs], as_json=False)
 
 
@@ -69,27 +72,35 @@ def _tags_of(search: "Json") -> list[str]:
     return [TAG, *search.get("tags", ())]
 
 
-def _remove(mark: "Json", engine_url: str | None, *, yes: bool) -> None:
+def _remove(index: "Json", engine_url: str | None, *, yes: bool) -> None:
     from kb.cli.calling import call_engine
     from kb.cli.render.demo import question_before_removing, show_removed
     from kb.cli.render.documents import NOBODY_TO_ASK, NOTHING_DELETED
 
-    found = call_engine(engine_url, lambda engine: _find(engine, mark))
+    found, kept = call_engine(engine_url, lambda engine: _find(engine, index))
     if found:
         question = question_before_removing(len(found))
         require_consent(question, yes=yes, refusal=NOTHING_DELETED, nobody_to_ask=NOBODY_TO_ASK)
         call_engine(engine_url, lambda engine: _delete(engine, found))
-    show_removed(len(found))
+    show_removed(len(found), kept)
 
 
-async def _find(engine: "EngineClient", mark: "Json") -> "list[Json]":
+async def _find(engine: "EngineClient", index: "Json") -> "tuple[list[Json], int]":
+    """What of the sample is there; and how many more, to which somebody has given a tag: those are theirs now."""
     from kb.client import read_all
 
-    # Somebody may use the tag for documents of their own.
-    tagged = read_all(engine.list_documents, "documents", tags=[TAG])
-    return [document async for document in tagged if document["metadata"].items() >= mark.items()]
+    tags = {_place_of(index, file): {*file["tags"]} for file in index["files"]}
+    listed = read_all(engine.list_documents, "documents", source_folder=index["source_folder"])
+    there = [document async for document in listed]
+    found = [document for document in there if {*document["tags"]} <= tags.get(document["source_path"], set())]
+    return found, len(there) - len(found)
 
 
 async def _delete(engine: "EngineClient", documents: "list[Json]") -> None:
     for document in documents:
         await engine.delete_document(document["id"], expected_version=document["version"])
+
+
+def _place_of(index: "Json", file: "Json") -> str:
+    """Where it is said to come from. No file of a user's is there, so that none is taken for one of the sample's."""
+    return f"{index['source_folder']}/{file['name']}"

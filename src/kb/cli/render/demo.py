@@ -30,5 +30,7 @@ def question_before_removing(count: int) -> str:
     return f"Delete {counted(count, 'document')} of the sample for good?"
 
 
-def show_removed(count: int) -> None:
+def show_removed(count: int, kept: int) -> None:
     print(f"{counted(count, 'document')} of the sample removed.")
+    if kept:
+        print(f"{counted(kept, 'document')} kept: somebody has tagged what is there. `kb delete` deletes any document.")

@@ -84,7 +84,14 @@ def _find_python_with_pip(folder: Path) -> str:
     if find_spec("pip"):
         return sys.executable
     environment = folder / "pip"
-    subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)  # noqa: S603  fixed arguments
+    command = [sys.executable, "-m", "venv", str(environment)]
+    made = subprocess.run(command, capture_output=True, check=False)  # noqa: S603  fixed arguments
+    if made.returncode != 0:
+        raise Unavailable(
+            "There is no pip here to fetch the embedding model with, and this Python cannot make an environment that "
+            "has one. Install Python's venv (on Debian and Ubuntu the package python3-venv), or give a folder that "
+            f"holds {', '.join(PINNED_SHA256)}: kb model fetch --from FOLDER"
+        )
     return str(environment / ("Scripts" if os.name == "nt" else "bin") / "python")
 
 

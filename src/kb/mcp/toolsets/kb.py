@@ -108,9 +108,10 @@ _DOCUMENT_TOOLS = (
         description=(
             "Search the user's documents and notes by words and by meaning. Use it before you answer from memory on "
             "anything the user may have stored. Not for reading a document whose id you know: that is kb_get. Each "
-            "result is a chunk of a document, with its text, score, tags and document_id. For a complex question "
-            "expand it into 2-3 phrasings, call this tool once for each, merge the results by chunk_id, and rerank "
-            'them with your own judgement. Words in "double quotes" must stand together; -word excludes. ' + UNTRUSTED
+            "result is a chunk of a document, with its text, score, tags and document_id, and the title, heading and "
+            "page_num to name in your answer, so that the user can look it up. For a complex question expand it into "
+            "2-3 phrasings, call this tool once for each, merge the results by chunk_id, and rerank them with your own "
+            'judgement. Words in "double quotes" must stand together; -word excludes. ' + UNTRUSTED
         ),
         effect=Effect.READS,
         run=search,

@@ -29,10 +29,11 @@ export const listRevisions = (id, query) => answerOf(call("GET", `/notes/${encod
 export const revertNote = (id, version, ifMatch) => call("POST", `/notes/${encodeURIComponent(id)}/revert`, { body: { version }, ifMatch });
 
 /** A file and what is known of it; `onProgress(fraction)` while it is sent. The same `key` twice makes one job. */
-export async function addFile({ file, name, tags = [], metadata }, { key, onProgress, signal }) {
+export async function addFile({ file, name, tags = [], metadata, sourcePath }, { key, onProgress, signal }) {
   const body = new FormData();
   for (const tag of tags) body.append("tags", tag);
   if (metadata) body.append("metadata", JSON.stringify(metadata));
+  if (sourcePath) body.append("source_path", sourcePath);
   body.append("file", file, name);
   const options = { method: "POST", body, signal, onProgress, send: sendWithProgress, headers: { "Idempotency-Key": key } };
   return (await request("/jobs", options)).json();

@@ -15,8 +15,8 @@ export class Addition {
   #sending = null;
 
   /** `folder` is where it stood in a folder that was added as a whole: of more of its path a browser does not tell. */
-  constructor({ file, name = file.name, folder = "", tags = [], metadata = folder ? { folder } : undefined }) {
-    Object.assign(this, { file, name, folder, tags, metadata });
+  constructor({ file, name = file.name, folder = "", tags = [], metadata = folder ? { folder } : undefined, sourcePath }) {
+    Object.assign(this, { file, name, folder, tags, metadata, sourcePath });
   }
 
   get isUnderWay() {

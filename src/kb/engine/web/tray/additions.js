@@ -33,7 +33,7 @@ class Additions extends EventTarget {
     changes.addEventListener("back", () => this.#lookAgain());
   }
 
-  /** [{file, name?, folder?, tags?, metadata?}] */
+  /** [{file, name?, folder?, tags?, metadata?, sourcePath?}] */
   add(files) {
     const added = files.map((file) => new Addition(file));
     // Not push(...): a folder may hold more files than a call takes arguments.
@@ -138,12 +138,12 @@ class Additions extends EventTarget {
   #upload(addition, signal) {
     const tags = [...new Set([...addition.tags, ...this.tags])];
     addition.tags = tags;
-    const { file, name, metadata, key } = addition;
+    const { file, name, metadata, sourcePath, key } = addition;
     const onProgress = (fraction) => {
       addition.fraction = fraction;
       this.#tell();
     };
-    return engine.addFile({ file, name, tags, metadata }, { key, onProgress, signal });
+    return engine.addFile({ file, name, tags, metadata, sourcePath }, { key, onProgress, signal });
   }
 
   #follow(addition, job) {

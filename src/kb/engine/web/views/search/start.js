@@ -7,7 +7,7 @@ import { changes } from "../../kit/events.js";
 import { tellProblem } from "../../kit/notices.js";
 import { placeOf } from "../../kit/router.js";
 import { ago, count, typeName } from "../../kit/wording.js";
-import { SAMPLE_TAG } from "./sample.js";
+import { findSample } from "./sample.js";
 import { showWelcome, thingsToTry } from "./welcome.js";
 
 const RECENT = 12;
@@ -36,7 +36,7 @@ export async function showStart(root) {
 
 async function draw(root, { documents, total, tags }) {
   if (total === 0) return showWelcome(root);
-  const trying = tags.some(({ name }) => name === SAMPLE_TAG) && (await thingsToTry());
+  const trying = (await findSample()).length > 0 && (await thingsToTry());
   const hadFocus = root.contains(document.activeElement);
   keepFocus(root, "document", () => fill(root, trying, recentDocuments(documents, total), tagCloud(tags)));
   if (hadFocus && !root.contains(document.activeElement)) root.querySelector("a, button").focus();

@@ -2,9 +2,8 @@
 
 import { byId, el, fill } from "../../kit/dom.js";
 import { icon } from "../../kit/icons.js";
-import { notify, tellProblem } from "../../kit/notices.js";
+import { tellProblem } from "../../kit/notices.js";
 import { placeOf } from "../../kit/router.js";
-import { count } from "../../kit/wording.js";
 import { chooseFiles, chooseFolder } from "../../tray/choosing.js";
 import { listSearches, loadSample, removeSample } from "./sample.js";
 
@@ -63,6 +62,6 @@ export async function thingsToTry() {
 }
 
 async function takeAway() {
-  notify(`${count(await removeSample(), "document")} of the sample removed.`);
+  await removeSample();
   byId("query").focus();
 }
