@@ -106,16 +106,16 @@ hooks: $(STAMP) ## Have git run make check before each commit
 	$(BIN)/pre-commit install
 
 docs: $(STAMP) ## Write the reference pages anew from the code
-	$(BIN)/python -m docs.generate
+	$(BIN)/python -m docs.making.reference
 
 site: $(STAMP) ## Make a site of the documentation in dist/site; a broken link, a warning or a page nobody finds fails
 	@$(BIN)/python -m docs.site
 
 screens: $(STAMP) ## Draw the docs' pictures of the terminal anew, from the running program
-	$(BIN)/python -m docs.screens
+	$(BIN)/python -m docs.making.screens
 
 pictures: $(STAMP) chromium ## Take the docs' pictures of the web page anew, from the running page
-	$(BIN)/python -m docs.pictures
+	$(BIN)/python -m docs.making.pictures
 
 dist: $(STAMP) ## Build the source archive and the wheel into dist/
 	$(BIN)/python -m build --no-isolation --outdir dist

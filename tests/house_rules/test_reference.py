@@ -1,9 +1,9 @@
 import pytest
-from docs import generate
+from docs.making.reference import PAGES, ROOT
 
 
-@pytest.mark.parametrize("name", generate.PAGES)
+@pytest.mark.parametrize("name", PAGES)
 def test_each_reference_page_says_what_the_code_says(name: str) -> None:
-    stale = generate.find_stale_pages()
+    written = (ROOT / name).read_text(encoding="utf-8")
 
-    assert name not in stale, f"{name} is out of date: run `make docs`."
+    assert written == PAGES[name](), "Run `make docs`."

@@ -2,8 +2,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from docs.pictures import PICTURES, PICTURES_OF
-from docs.screens import SCREENS, SCREENS_OF
+from docs.making.pictures import PICTURES, PICTURES_OF
+from docs.making.screens import SCREENS, SCREENS_OF
 
 ROOT = Path(__file__).parents[2]
 

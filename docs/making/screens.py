@@ -20,7 +20,7 @@ from tests.cli.terminal import OnTerminal
 from tests.engine_program import EngineProgram, own_environment
 from tests.pdf_files import make_text_pdf
 
-SCREENS = Path(__file__).parent / "screens"
+SCREENS = Path(__file__).parents[1] / "screens"
 COLUMNS = 100
 DATA_DIR = "/home/ada/.local/share/kb"
 # As rich draws it, but with the reader's own fonts: a picture in the docs loads nothing from elsewhere.

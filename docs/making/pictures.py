@@ -17,8 +17,8 @@ from tests.browser.looks import DARK, LIGHT, PHONE, Look
 from tests.browser.watching import Watch
 from tests.engine_program import EngineProgram
 
-ROOT = Path(__file__).parents[1]
-PICTURES = Path(__file__).parent / "pictures"
+ROOT = Path(__file__).parents[2]
+PICTURES = ROOT / "docs/pictures"
 SAMPLE = ROOT / "src/kb/sample"
 OWN_SET = ROOT / "evaluation/own/corpus.jsonl"
 # Letters for which any machine has a font.
