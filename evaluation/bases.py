@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Final
 
 import apsw
 import numpy as np
@@ -114,6 +115,9 @@ def open_cached_embedder() -> Iterator[Embedder]:
 
 
 class CachedEmbedder:
+    is_ready: Final = True
+    failure: Final = None
+
     def __init__(self, embedder: Embedder, db: apsw.Connection) -> None:
         self._embedder = embedder
         self._db = db
@@ -121,14 +125,6 @@ class CachedEmbedder:
     @property
     def model(self) -> EmbeddingModel:
         return self._embedder.model
-
-    @property
-    def is_ready(self) -> bool:
-        return True
-
-    @property
-    def failure(self) -> str | None:
-        return None
 
     @property
     def computing(self) -> Computing:

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,9 @@ class OnnxEmbedder:
     callers' own threads: that takes less of the processors, and none of them waits for another.
     """
 
+    is_ready: Final = True
+    failure: Final = None
+
     def __init__(
         self,
         model: EmbeddingModel,
@@ -40,8 +44,8 @@ class OnnxEmbedder:
         lanes: int = 1,
         computing: Computing,
     ) -> None:
-        self._model = model
-        self._computing = computing
+        self.model: Final = model
+        self.computing: Final = computing
         self._lanes = lanes
         self._whole_text = open_tokenizer(tokenizer)
         self._window = open_tokenizer(tokenizer)
@@ -49,26 +53,10 @@ class OnnxEmbedder:
         self._session = _open_session(graph, threads)
         self._embed_tokens = lru_cache(KEPT_QUERIES)(self._embed_one)
 
-    @property
-    def model(self) -> EmbeddingModel:
-        return self._model
-
-    @property
-    def is_ready(self) -> bool:
-        return True
-
-    @property
-    def failure(self) -> str | None:
-        return None
-
-    @property
-    def computing(self) -> Computing:
-        return self._computing
-
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         # One text at a time: the tokenizer's own batches start a pool of threads as wide as the machine.
         tokens = [self._window.encode(text).ids for text in texts]
-        vectors = np.empty((len(tokens), self._model.dimension), np.float32)
+        vectors = np.empty((len(tokens), self.model.dimension), np.float32)
 
         def embed_batch(batch: list[int]) -> None:
             vectors[batch] = self._run([tokens[index] for index in batch])

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -43,6 +43,9 @@ class _Query:
 class SentenceTransformersEmbedder:
     """May be used from several threads at once; they take turns, a call of `embed_passages` being one."""
 
+    is_ready: Final = True
+    failure: Final = None
+
     def __init__(
         self,
         model: EmbeddingModel,
@@ -54,8 +57,8 @@ class SentenceTransformersEmbedder:
         has_prompts: bool,
     ) -> None:
         """With `has_prompts`, what the model's files say is put in front of queries and passages."""
-        self._model = model
-        self._computing = computing
+        self.model: Final = model
+        self.computing: Final = computing
         self._turn = threading.Lock()
         self._whole_text = open_tokenizer(tokenizer)
         self._window = open_tokenizer(tokenizer)
@@ -66,25 +69,9 @@ class SentenceTransformersEmbedder:
         self._batch = BATCH_ON_PROCESSOR if computing.device == "cpu" else BATCH_ON_DEVICE
         self._embed_seen = lru_cache(KEPT_QUERIES)(self._embed_one)
 
-    @property
-    def model(self) -> EmbeddingModel:
-        return self._model
-
-    @property
-    def is_ready(self) -> bool:
-        return True
-
-    @property
-    def failure(self) -> str | None:
-        return None
-
-    @property
-    def computing(self) -> Computing:
-        return self._computing
-
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         if not texts:
-            return np.empty((0, self._model.dimension), np.float32)
+            return np.empty((0, self.model.dimension), np.float32)
         return self._encode(self._network.encode_document, texts)
 
     def embed_query(self, text: str) -> Vector:
@@ -101,7 +88,7 @@ class SentenceTransformersEmbedder:
         return find_token_spans(self._whole_text, text)
 
     def _encode(self, encode: Callable[..., Any], texts: Sequence[str]) -> Vectors:  # Any: it has no types of its own
-        with self._turn, translated_errors(self._computing):
+        with self._turn, translated_errors(self.computing):
             while True:
                 try:
                     vectors = encode(
