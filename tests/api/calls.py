@@ -37,7 +37,7 @@ class Answer(Protocol):
 
 
 def assert_problem(response: Answer, status: int, code: str) -> Json:
-    """SPEC E2: the shape of every error. Returns the body for what else there is to say of it."""
+    """E2: the shape of every error. Returns the body for what else there is to say of it."""
     body: Json = response.json()
     assert (response.status_code, body.get("code")) == (status, code), body
     assert response.headers["content-type"] == "application/problem+json"

@@ -1,4 +1,4 @@
-"""SPEC E1: who may come in, key or no key."""
+"""E1: who may come in, key or no key."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""SPEC E21: a bundle out of one base and into another."""
+"""E21: a bundle out of one base and into another."""
 
 import hashlib
 import tracemalloc

@@ -1,4 +1,4 @@
-"""SPEC E2: whatever is sent, the answer is a problem that says what is wrong, and never a 500."""
+"""E2: whatever is sent, the answer is a problem that says what is wrong, and never a 500."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""SPEC E21: a bundle takes its time. The server is real, since the test client sends all of it at once."""
+"""E21: a bundle takes its time. The server is real, since the test client sends all of it at once."""
 
 import socket
 import time

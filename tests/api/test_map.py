@@ -1,4 +1,4 @@
-"""SPEC W1: the map of the base over HTTP."""
+"""W1: the map of the base over HTTP."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""SPEC E17: a note is rewritten in place, in one transaction or not at all."""
+"""E17: a note is rewritten in place, in one transaction or not at all."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""SPEC E3: the OpenAPI description is exact. Whatever it allows is accepted, and every answer is one it names."""
+"""E3: the OpenAPI description is exact. Whatever it allows is accepted, and every answer is one it names."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""SPEC W1, W2, E1: the page's files come from the engine alone, to anybody, and under a policy that trusts no text."""
+"""W1, W2, E1: the page's files come from the engine alone, to anybody, and under a policy that trusts no text."""
 
 import re
 import shutil

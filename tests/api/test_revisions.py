@@ -1,4 +1,4 @@
-"""SPEC E18 over HTTP: what a note said, and bringing it back."""
+"""E18 over HTTP: what a note said, and bringing it back."""
 
 import pytest
 from starlette.testclient import TestClient

@@ -1,4 +1,4 @@
-"""SPEC E2 and E4: whatever is sent as a form, it becomes a job or a problem, and never a file in the wrong place."""
+"""E2 and E4: whatever is sent as a form, it becomes a job or a problem, and never a file in the wrong place."""
 
 import logging
 import socket

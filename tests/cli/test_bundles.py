@@ -1,4 +1,4 @@
-"""SPEC E21 at the command line: `kb export` and `kb import`."""
+"""E21 at the command line: `kb export` and `kb import`."""
 
 import json
 import os

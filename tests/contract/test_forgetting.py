@@ -1,4 +1,4 @@
-"""SPEC E7: a job that is told to forget keeps nothing of what it was given, whatever has become of it."""
+"""E7: a job that is told to forget keeps nothing of what it was given, whatever has become of it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""SPEC E25: of two submissions for one source path the later one wins, in whatever order their jobs end."""
+"""E25: of two submissions for one source path the later one wins, in whatever order their jobs end."""
 
 from collections.abc import Callable
 from itertools import permutations

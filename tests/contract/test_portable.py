@@ -1,4 +1,4 @@
-"""SPEC E21: whole documents out of a store and into another, with all that belongs to them."""
+"""E21: whole documents out of a store and into another, with all that belongs to them."""
 
 from collections.abc import Iterator
 from dataclasses import replace

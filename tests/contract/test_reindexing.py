@@ -1,4 +1,4 @@
-"""SPEC E28 and E21: making vectors of another model, or everything derived, anew."""
+"""E28 and E21: making vectors of another model, or everything derived, anew."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""SPEC E18: what a note said before is kept, and can be brought back."""
+"""E18: what a note said before is kept, and can be brought back."""
 
 from uuid import uuid4
 

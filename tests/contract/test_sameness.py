@@ -1,4 +1,4 @@
-"""SPEC E25: when two submissions are one document."""
+"""E25: when two submissions are one document."""
 
 from dataclasses import replace
 

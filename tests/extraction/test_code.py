@@ -1,4 +1,4 @@
-"""SPEC I2: source code is cut at its definitions, under the path of names that leads to each."""
+"""I2: source code is cut at its definitions, under the path of names that leads to each."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""SPEC I1: the type of a file is decided by its content, then by its name."""
+"""I1: the type of a file is decided by its content, then by its name."""
 
 import codecs
 import io

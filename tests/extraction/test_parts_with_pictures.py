@@ -1,4 +1,4 @@
-"""SPEC I3 and I5: parts of a document in which pictures stand, of which some cannot be read."""
+"""I3 and I5: parts of a document in which pictures stand, of which some cannot be read."""
 
 import zipfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""SPEC I3 to I5: pictures are read by several processes at once, which may die, hang and be stopped."""
+"""I3 to I5: pictures are read by several processes at once, which may die, hang and be stopped."""
 
 import signal
 import sys

@@ -1,4 +1,4 @@
-"""SPEC E21: the format of a bundle. Whatever is not one is refused before anything is made of it."""
+"""E21: the format of a bundle. Whatever is not one is refused before anything is made of it."""
 
 import hashlib
 import math

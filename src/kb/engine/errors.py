@@ -100,7 +100,7 @@ class FileTooLarge(TooLarge):
 
 
 class Unreadable(KbError):
-    """A file that cannot become text. The reason is one of the stable codes of SPEC I5."""
+    """A file that cannot become text. The reason is one of the stable codes of I5."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Changing a note in place (SPEC E17) and bringing back what it said before (E18): synchronous, and all or nothing."""
+"""Changing a note in place (E17) and bringing back what it said before (E18): synchronous, and all or nothing."""
 
 from collections.abc import Callable
 from datetime import datetime

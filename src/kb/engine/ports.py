@@ -194,7 +194,7 @@ class Store(Protocol):
         ...
 
     def commit_document(self, claim: Claim, document: NewDocument, text: IndexedText, *, now: datetime) -> Committed:
-        """Add the document, or what SPEC E25 makes of it, and complete the job: both or neither.
+        """Add the document, or what E25 makes of it, and complete the job: both or neither.
 
         If a later job has been there first, with the same source path, it completes as a duplicate of that document.
         """

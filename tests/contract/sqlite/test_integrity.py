@@ -1,4 +1,4 @@
-"""SPEC E21: everything that is stored is checked, and whatever is no longer what was stored is found."""
+"""E21: everything that is stored is checked, and whatever is no longer what was stored is found."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta

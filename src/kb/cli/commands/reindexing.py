@@ -22,7 +22,8 @@ def reindex(
     $ kb reindex
     $ kb reindex --no-wait
 
-    Searches go on meanwhile, with what is there. It is needed after damage (`kb doctor` tells), and helps nothing else.
+    Searches go on meanwhile, with what is there. It is needed after damage (`kb doctor` tells), and after a change to a
+    model that sees less text at once.
     """
     from kb.cli.calling import call_engine
     from kb.cli.jobs import has_failed, wait_for

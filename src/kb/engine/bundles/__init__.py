@@ -1,1 +1,1 @@
-"""Documents out of a base and into another, in bundles (SPEC E21), with nothing extracted or embedded again."""
+"""Documents out of a base and into another, in bundles (E21), with nothing extracted or embedded again."""
