@@ -1,7 +1,7 @@
 """What PostgreSQL says in its own words, and what its relatives may have to say otherwise.
 
 Index definitions, settings of a search and how rows are held stand here and nowhere else, so that a relative
-(`docs/how-to/scale-out.md` says what each needs) is another class beside this one.
+(`docs/design/scale.md` says what each needs) is another class beside this one.
 """
 
 import json
