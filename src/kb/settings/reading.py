@@ -11,7 +11,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from kb.settings.folders import config_dir
-from kb.settings.options import Option
+from kb.settings.kinds import Option
 from kb.settings.programs import PROGRAMS, ProgramSettings, SettingsError
 from kb.settings.sources import PREFIX, Given, list_sources, open_config, read_config, secrets_of, variable_of
 
