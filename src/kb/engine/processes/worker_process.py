@@ -8,13 +8,13 @@ import uuid
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from kb.child import STOP_WITHIN_SECONDS, Child, listen_to_parent, read_options
 from kb.engine.ingestion.worker import Worker
 from kb.engine.mapping.mapmaker import keep_map
 from kb.engine.model import Lane
-from kb.engine.originals import Bucket
 from kb.engine.upkeep.caretaker import take_care
 from kb.engine.upkeep.housekeeping import keep_up, tune
 from kb.engine.upkeep.scrub import scrub
@@ -78,19 +78,7 @@ def main() -> None:
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, signal.SIG_IGN)
     os.nice(NICENESS)
-    told = read_options()
-    options = EngineOptions(
-        data_dir=Path(told["data_dir"]),
-        model_folder=Path(told["model_folder"]),
-        graph_dir=Path(told["graph_dir"]),
-        max_file_bytes=told["max_file_bytes"],
-        store_url=told["store_url"],
-        concurrency=told["concurrency"],
-        device=told["device"],
-        bucket=Bucket(**told["bucket"]) if told["bucket"] else None,
-        log_format=told["log_format"],
-        threads=told["threads"],
-    )
+    options = TypeAdapter(EngineOptions).validate_python(read_options())
     log_to_stderr("worker", options.log_format)
     stopping, nudges = threading.Event(), Nudges()
 
