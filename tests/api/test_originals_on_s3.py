@@ -58,7 +58,7 @@ def engine(embedder: Embedder, bucket: Bucket, clock: Clock, tmp_path: Path) -> 
 @pytest.fixture
 def api(routes: FastAPI, engine: Engine) -> Iterator[TestClient]:
     routes.state.engine = engine
-    with TestClient(Guard(routes, OPEN), raise_server_exceptions=False) as client:
+    with TestClient(Guard(routes, OPEN, max_file_bytes=MAX_FILE_BYTES), raise_server_exceptions=False) as client:
         yield client
 
 

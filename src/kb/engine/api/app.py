@@ -6,6 +6,7 @@ import threading
 from fastapi import APIRouter, Depends, FastAPI
 from starlette.types import ASGIApp
 
+from kb.access import Access
 from kb.engine.api import (
     bundles,
     documents,
@@ -23,7 +24,7 @@ from kb.engine.api import (
 )
 from kb.engine.api.errors import add_error_handlers
 from kb.engine.api.events import Feed
-from kb.engine.api.guard import Access, Guard
+from kb.engine.api.guard import Guard
 from kb.engine.api.measuring import Measured, Measurements
 from kb.engine.api.openapi import describe_problems
 from kb.engine.api.parameters import refuse_unread_parameters
@@ -51,7 +52,8 @@ RESOURCES = (
 
 def create_app(engine: Engine, access: Access) -> ASGIApp:
     routes = create_routes(engine)
-    return Measured(Guard(BoundedBodies(routes), access), routes.state.measurements)
+    guard = Guard(BoundedBodies(routes), access, max_file_bytes=engine.options.max_file_bytes)
+    return Measured(guard, routes.state.measurements)
 
 
 def create_routes(engine: Engine | None = None) -> FastAPI:
