@@ -2,7 +2,7 @@
 
 The work is done by the parts it is composed of, one a subject, which share one `Database`:
 
-- `base`: what the base is known by, and whether it can be written
+- `identity`: what the base is known by, and whether it can be written
 - `documents`: documents with their chunks, words and vectors; `chunks`: those that a search found
 - `revisions`: what notes said before; `tags`
 - `jobs`: the queue; `claims`: what workers do with it; `reindexing`: work that goes through all documents

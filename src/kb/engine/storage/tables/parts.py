@@ -1,9 +1,9 @@
 """The parts that both stores are made of; each adds how it finds, and how it checks itself."""
 
-from kb.engine.storage.tables.base import BaseRows
 from kb.engine.storage.tables.chunks import ChunkRows
 from kb.engine.storage.tables.claims import ClaimRows
 from kb.engine.storage.tables.documents import DocumentRows
+from kb.engine.storage.tables.identity import IdentityRows
 from kb.engine.storage.tables.jobs import JobRows
 from kb.engine.storage.tables.journal import JournalRows
 from kb.engine.storage.tables.mapping import MappingRows
@@ -24,6 +24,6 @@ class SharedParts(
     PortableRows,
     JournalRows,
     MappingRows,
-    BaseRows,
+    IdentityRows,
 ):
     """All that a store does in the same words on either database."""
