@@ -65,7 +65,7 @@ class Sought:
     worth: float
 
 
-class KeywordRows:
+class KeywordsPart:
     """The part of the store that finds chunks by their words."""
 
     _database: Database

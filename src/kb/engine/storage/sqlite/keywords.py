@@ -27,7 +27,7 @@ SHARE_OF_ADDED_WORD = 1 / 1.4
 LONGEST_SEARCH_SECONDS = 0.25
 
 
-class KeywordRows:
+class KeywordsPart:
     """The part of the store that finds chunks by their words."""
 
     _database: Database

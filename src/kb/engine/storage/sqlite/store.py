@@ -34,9 +34,9 @@ from kb.engine.storage.sqlite.chunk_places import ChunkPlaces
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.full_text import merge_full_text
 from kb.engine.storage.sqlite.index_log import newest_change
-from kb.engine.storage.sqlite.integrity import IntegrityRows
-from kb.engine.storage.sqlite.keywords import KeywordRows, register_row_count
-from kb.engine.storage.sqlite.matching import MatchingRows
+from kb.engine.storage.sqlite.integrity import IntegrityPart
+from kb.engine.storage.sqlite.keywords import KeywordsPart, register_row_count
+from kb.engine.storage.sqlite.matching import MatchingPart
 from kb.engine.storage.sqlite.migrations import create_schema, refuse_old_base
 from kb.engine.storage.sqlite.vectors.building import build_files
 from kb.engine.storage.sqlite.vectors.files import remove_all_files, remove_strays
@@ -50,7 +50,7 @@ from kb.engine.storage.tables.statistics import read_statistics
 from kb.engine.words import fold
 
 
-class SqliteStore(SharedParts, KeywordRows, MatchingRows, IntegrityRows):
+class SqliteStore(SharedParts, KeywordsPart, MatchingPart, IntegrityPart):
     _database: Database
 
     def __init__(self, path: Path, *, model_fingerprint: str) -> None:

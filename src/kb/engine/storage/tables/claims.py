@@ -63,7 +63,7 @@ IS_OVERTAKEN = (
 OVERTAKEN = "A later submission for the same source path was done first, so this one changed nothing."
 
 
-class ClaimRows:
+class ClaimsPart:
     """The part of the store that gives jobs to workers."""
 
     _database: Database

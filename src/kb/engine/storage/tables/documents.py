@@ -67,7 +67,7 @@ NULLS = {Direction.ASCENDING.value: "NULLS FIRST", Direction.DESCENDING.value: "
 NO_LIMIT = 2**62
 
 
-class DocumentRows:
+class DocumentsPart:
     """The part of the store that keeps documents."""
 
     _database: Database

@@ -32,7 +32,7 @@ from kb.engine.storage.tables.journal import record_job
 from kb.engine.storage.tables.rows import fetch_all, job_id_of, to_text
 
 
-class JobRows:
+class JobsPart:
     """The part of the store that keeps the queue."""
 
     _database: Database
