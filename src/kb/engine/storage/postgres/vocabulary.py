@@ -10,7 +10,7 @@ from kb.engine.storage.postgres.phrase_conditions import PhraseTokens, has_phras
 from kb.engine.storage.postgres.terms import find_known_terms, find_pairs, shorten, to_token
 from kb.engine.storage.tables.rows import fetch_all
 from kb.engine.storage.words.phrases import Phrase
-from kb.engine.storage.words.tokens import tokenize
+from kb.engine.storage.words.terms import tokenize
 from kb.engine.storage.words.vocabulary import LAST, Frequency
 from kb.engine.words import space_out
 

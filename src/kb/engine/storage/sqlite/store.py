@@ -39,10 +39,9 @@ from kb.engine.storage.sqlite.keywords import KeywordsPart, register_row_count
 from kb.engine.storage.sqlite.matching import MatchingPart
 from kb.engine.storage.sqlite.migrations import create_schema, refuse_old_base
 from kb.engine.storage.sqlite.vectors.building import build_files
-from kb.engine.storage.sqlite.vectors.files import remove_all_files, remove_strays
+from kb.engine.storage.sqlite.vectors.files import read_token, remove_all_files, remove_strays
 from kb.engine.storage.sqlite.vectors.index import VectorIndex
 from kb.engine.storage.sqlite.vectors.reading import count_chunks
-from kb.engine.storage.sqlite.vectors.tokens import read_token
 from kb.engine.storage.sqlite.word_index import WordIndex
 from kb.engine.storage.tables.allowed import AllowedScopes
 from kb.engine.storage.tables.parts import SharedParts

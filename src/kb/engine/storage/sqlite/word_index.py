@@ -28,7 +28,7 @@ from kb.engine.storage.sqlite.match_expression import expression_of
 from kb.engine.storage.sqlite.time_limit import time_limited
 from kb.engine.storage.tables.rows import LARGEST_ID, fetch_all
 from kb.engine.storage.words.phrases import Phrase
-from kb.engine.storage.words.tokens import find_terms, tokenize
+from kb.engine.storage.words.terms import find_terms, tokenize
 from kb.engine.storage.words.vocabulary import LAST, Frequency
 
 Bits = npt.NDArray[np.uint8]

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from kb.engine.errors import TooBroad
 from kb.engine.storage.words.phrases import Phrase
-from kb.engine.storage.words.tokens import find_terms
+from kb.engine.storage.words.terms import find_terms
 from kb.engine.storage.words.vocabulary import LAST, Vocabulary
 from kb.engine.words import space_out
 
