@@ -3,7 +3,6 @@
 phrases      what is looked for
 terms        how text becomes terms
 vocabulary   what has to be known of the terms of a base
-word_plan    by which words chunks are found
 completion   a word that is still being typed
 spelling     a word that is nowhere in the base
 scores       how much a word is worth
