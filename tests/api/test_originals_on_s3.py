@@ -21,7 +21,7 @@ from kb.engine.api.guard import Guard
 from kb.engine.ingestion.worker import WAIT_FOR_ROOM
 from kb.engine.integrity import check_integrity
 from kb.engine.originals import Bucket, open_originals
-from kb.engine.originals.objects import GRACE, open_bucket
+from kb.engine.originals.bucket import GRACE, open_bucket
 from kb.engine.ports import Embedder
 from kb.engine.reserve import Reserve
 from kb.engine.storage import open_store
