@@ -8,6 +8,7 @@ from starlette.types import ASGIApp
 
 from kb.access import Access
 from kb.engine.api import (
+    audit,
     bundles,
     documents,
     events,
@@ -17,10 +18,10 @@ from kb.engine.api import (
     metrics,
     notes,
     pages,
+    reindexing,
     search,
     status,
     tags,
-    upkeep,
 )
 from kb.engine.api.errors import add_error_handlers
 from kb.engine.api.events import Feed
@@ -44,7 +45,8 @@ RESOURCES = (
     mapping,
     status,
     metrics,
-    upkeep,
+    audit,
+    reindexing,
     integrity,
     bundles,
 )
