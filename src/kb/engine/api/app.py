@@ -26,7 +26,7 @@ from kb.engine.api import (
 from kb.engine.api.errors import add_error_handlers
 from kb.engine.api.events import Feed
 from kb.engine.api.guard import Guard
-from kb.engine.api.measuring import Measured, Measurements
+from kb.engine.api.metrics import Measured, Measurements
 from kb.engine.api.openapi import describe_problems
 from kb.engine.api.parameters import refuse_unread_parameters
 from kb.engine.api.unread import BoundedBodies
