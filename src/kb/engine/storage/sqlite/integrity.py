@@ -24,8 +24,8 @@ from kb.engine.model import (
 from kb.engine.storage.sqlite.checksums import register_checksum
 from kb.engine.storage.sqlite.chunks import empty_full_text
 from kb.engine.storage.sqlite.database import Database, open_untouched, translated_errors
-from kb.engine.storage.tables.checking import Findings, ScrubPart, check_document, check_job, hash_of, size_of
 from kb.engine.storage.tables.chunks import spaced_or_none
+from kb.engine.storage.tables.integrity import Findings, ScrubPart, check_document, check_job, hash_of, size_of
 from kb.engine.storage.tables.rows import fetch_all
 
 ROWS_PER_BATCH = 500
