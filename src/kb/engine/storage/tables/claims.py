@@ -23,16 +23,12 @@ from kb.engine.model import (
 )
 from kb.engine.ports import ClaimLost
 from kb.engine.storage.tables.connection import Connection, Database
-from kb.engine.storage.tables.documents import (
-    find_same_document,
-    find_same_to_change,
-    insert_document,
-    overwrite_document,
-)
+from kb.engine.storage.tables.documents import insert_document, overwrite_document
 from kb.engine.storage.tables.job_rows import PRIORITY_OF_LANE, to_work
 from kb.engine.storage.tables.journal import announce_job, record_change
 from kb.engine.storage.tables.meta import read_meta
 from kb.engine.storage.tables.rows import fetch_all, load_document, to_text
+from kb.engine.storage.tables.sameness import find_same_document, find_same_to_change
 from kb.engine.storage.tables.tags import add_tags
 
 MAX_ATTEMPTS = 5
