@@ -21,7 +21,7 @@ from kb.engine.api.guard import MAX_JSON_BYTES
 from kb.engine.api.unread import BoundedBodies
 from kb.mcp import guard as mcp_guard
 from kb.serving import IS_ADMITTED, Limits
-from kb.serving.bodies import MANY_VALUES, MAX_VALUES
+from kb.serving.held_bodies import MANY_VALUES, MAX_VALUES
 
 THREE = Limits(connections=3)
 KEY = "the-key"

@@ -16,7 +16,7 @@ from kb.engine.ingestion.worker import Worker
 from kb.engine.mapping.mapmaker import keep_map
 from kb.engine.model import Lane
 from kb.engine.upkeep.caretaker import take_care
-from kb.engine.upkeep.housekeeping import keep_up, tune
+from kb.engine.upkeep.housekeeping import keep_forgetting, tune
 from kb.engine.upkeep.scrub import scrub
 from kb.engine.wiring import EngineOptions, open_parts
 from kb.logs import log_to_stderr
@@ -26,7 +26,7 @@ LOOK_EVERY_SECONDS = 0.5
 # Searches come first when there are not enough cores for both: of a core that both want, a search gets three quarters.
 NICENESS = 5
 # What goes on beside the jobs, for as long as the worker runs.
-UPKEEP = (keep_up, scrub, tune, keep_map)
+UPKEEP = (keep_forgetting, scrub, tune, keep_map)
 
 
 class Nudges:
