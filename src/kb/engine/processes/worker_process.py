@@ -25,7 +25,7 @@ from kb.logs import log_to_stderr
 LOOK_EVERY_SECONDS = 0.5
 # Searches come first when there are not enough cores for both: of a core that both want, a search gets three quarters.
 NICENESS = 5
-# What goes on beside the jobs, for as long as the worker runs.
+# What goes on beside the jobs, while the worker is the one in charge of it.
 UPKEEP = (keep_forgetting, scrub, tune, keep_map)
 
 

@@ -1,9 +1,7 @@
 """Jobs, as workers see them.
 
-A worker *claims* a job: the row says who may work on it (the number of the attempt) and until when (the
-lease). A worker that is alive renews the lease; one that died does not, and the next claim takes the job
-over with the next attempt number. Everything a worker writes names its attempt, so a worker that was only
-slow, not dead, finds its claim gone and its work is dropped: a job may run twice, but counts once.
+A job's row says who may work on it (the number of the attempt) and until when (the lease). All that a worker writes
+names its attempt, and is refused with `ClaimLost` once there is a newer one: `ingestion/worker.py` tells why.
 """
 
 from datetime import datetime, timedelta
