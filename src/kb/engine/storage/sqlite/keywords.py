@@ -17,7 +17,7 @@ from kb.engine.storage.tables.allowed import AllowedScopes
 from kb.engine.storage.words.completion import find_completions
 from kb.engine.storage.words.phrases import Phrase, find_phrases
 from kb.engine.storage.words.scores import BM25_K1, best_possible_score, inverse_frequency
-from kb.engine.storage.words.spelling import suggest_word
+from kb.engine.storage.words.spelling import suggest_words
 
 # Of a word that only adds to the score less is expected: it gives one inverse document frequency to whoever has it,
 # where bm25 gives 1.4 for two mentions. With this the first hits have the same share of the best possible score as if
@@ -76,9 +76,7 @@ class KeywordsPart:
 
     def suggest_words(self, words: Sequence[str]) -> dict[str, str]:
         with self._database.read() as db:
-            known = self._word_index.at(db)
-            meant = {word: suggest_word(known, word) for word in words}
-        return {word: known_word for word, known_word in meant.items() if known_word is not None}
+            return suggest_words(self._word_index.at(db), words)
 
 
 def register_row_count(connection: apsw.Connection) -> None:
