@@ -11,8 +11,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kb.access import SECURITY_HEADERS, Access, AllowedNames, KeyRing, KnownKey, bearer_key, is_from_another_site
-from kb.engine.api.errors import file_too_large, problem
+from kb.engine.api.errors import problem
 from kb.engine.caller import NO_KEY, Caller, acting_for
+from kb.engine.errors import FileTooLarge
 from kb.logs import log_context
 from kb.serving import IS_ADMITTED
 from kb.version import VERSION
@@ -130,7 +131,7 @@ class Guard:
         if LENGTH.fullmatch(length) and int(length) <= self._max_bytes(scope, headers):
             return None
         if is_upload(scope, headers):
-            too_large = file_too_large(self._max_file_bytes)
+            too_large = FileTooLarge(self._max_file_bytes)
             return Refusal(too_large.code, too_large.message, too_large.details)
         return Refusal("payload_too_large", f"The largest accepted body is {MAX_JSON_BYTES} bytes.")
 
@@ -151,7 +152,7 @@ class Guard:
                 return message
             left -= len(message.get("body", b""))
             if left < 0 and is_upload(scope, headers):
-                raise file_too_large(self._max_file_bytes)
+                raise FileTooLarge(self._max_file_bytes)
             if left < 0:
                 # The framework reads a body of JSON by itself, and lets only errors of its own kind through.
                 raise HTTPException(413, f"The largest accepted body is {MAX_JSON_BYTES} bytes.")
