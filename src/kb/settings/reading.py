@@ -86,10 +86,10 @@ def read_settings(
         values |= {name: one.read() for name, one in found.items()}
     try:
         return program.model_validate(values)
-    except ValidationError as exc:
+    except ValidationError as error:
         # The cause is dropped because it quotes its input, and that may be a secret.
         # In a list, each of its parts may be wrong; that is one sentence.
-        raise SettingsError(*dict.fromkeys(_explain(exc, program, given))) from None
+        raise SettingsError(*dict.fromkeys(_explain(error, program, given))) from None
 
 
 def _explain(error: ValidationError, program: type[ProgramSettings], given: Mapping[str, Given]) -> Iterator[str]:
