@@ -41,7 +41,7 @@ from kb.settings import cache_dir
 GROUPS = 40
 CHARACTERS_A_PAGE = 3_000
 
-FORKER = "kb.engine.ingestion.extraction.forker"
+FORKER = "kb.engine.ingestion.extraction.fork_server"
 ANCHOR_PYTHON = ROOT / ".peers" / "anchor" / "bin" / "python"
 
 Anchor = Callable[[list[list[str]]], float]

@@ -26,10 +26,10 @@ from bench.agents import Way, by_tool, straight
 from bench.agents_at_work.connection import Connection
 from bench.agents_at_work.programs import Programs, start_programs
 from bench.base import fill_base, make_queries
+from kb.access import Access
 from kb.engine.api import search as route
 from kb.engine.api.answers import render_search
 from kb.engine.api.app import create_app
-from kb.engine.api.guard import Access
 from kb.engine.embedding import read_model
 from kb.engine.search import hybrid
 from kb.engine.wiring import Engine, EngineOptions, model_locations, open_engine
@@ -44,7 +44,7 @@ OF_EMBEDDER = ("embed_query", "token_spans")
 OF_STORE = ("has_whole_vectors", "find_by_text", "find_by_vector", "load_vectors", "load_chunks", "suggest_words")
 
 SEARCH, ANSWER = "search", "answer"
-OPEN = Access(writing_keys=(), reading_keys=(), hosts=("localhost",), origins=(), max_file_bytes=1)
+OPEN = Access(writing_keys=(), reading_keys=(), hosts=("localhost",), origins=())
 
 Timings: TypeAlias = dict[str, list[float]]
 

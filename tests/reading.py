@@ -6,7 +6,7 @@ from typing import Any
 
 import psutil
 
-from kb.engine.ingestion.extraction import child
+from kb.engine.ingestion.extraction import file_child
 from kb.engine.ingestion.extraction.detection import detect_format
 from kb.engine.ingestion.extraction.extracted import Extracted, Picture
 from kb.engine.ingestion.extraction.ocr import child as ocr_child
@@ -62,6 +62,6 @@ def list_sections(extracted: Extracted) -> list[list[Section]]:
 def is_reader(process: psutil.Process) -> bool:
     """Whether it reads a document, or its pictures."""
     try:
-        return process.name() in (child.PROCESS_NAME, ocr_child.PROCESS_NAME)
+        return process.name() in (file_child.PROCESS_NAME, ocr_child.PROCESS_NAME)
     except (psutil.NoSuchProcess, psutil.ZombieProcess):
         return False

@@ -4,17 +4,15 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeAlias
 
+from kb.access import Access
 from kb.engine.api.app import create_routes
-from kb.engine.api.guard import Access
 
 Json: TypeAlias = dict[str, Any]
 AddDocument: TypeAlias = Callable[..., Json]
 """Adds a note (its text first) or a file (its content first), does the job, and returns the document."""
 
 MAX_FILE_BYTES = 2 * 1024 * 1024
-OPEN = Access(
-    writing_keys=(), reading_keys=(), hosts=("testserver",), origins=("testserver",), max_file_bytes=MAX_FILE_BYTES
-)
+OPEN = Access(writing_keys=(), reading_keys=(), hosts=("testserver",), origins=("testserver",))
 V1 = "/api/v1"
 EVERY_OPERATION = [
     (method, re.sub(r"\{[^}]*\}", "1", path))

@@ -13,8 +13,9 @@ from tests.api.calls import MAX_FILE_BYTES, OPEN, V1, AddDocument, Json
 from tests.contract.samples import work_off as work_off_jobs
 from tests.folders import open_folder
 
+from kb.access import Access
 from kb.engine.api.app import create_app, create_routes
-from kb.engine.api.guard import Access, Guard
+from kb.engine.api.guard import Guard
 from kb.engine.api.unread import render_unread
 from kb.engine.originals import FolderOriginals
 from kb.engine.ports import Embedder
@@ -78,7 +79,12 @@ def open_api(routes: FastAPI, engine: Engine) -> Iterator[Callable[[Access], Tes
     """Makes a client of the engine behind a guard of one's choice."""
     routes.state.engine = engine
     with ExitStack() as stack:
-        yield lambda access: stack.enter_context(TestClient(Guard(routes, access), raise_server_exceptions=False))
+
+        def open_behind(access: Access) -> TestClient:
+            guard = Guard(routes, access, max_file_bytes=MAX_FILE_BYTES)
+            return stack.enter_context(TestClient(guard, raise_server_exceptions=False))
+
+        yield open_behind
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from tests.api.calls import EVERY_OPERATION, OPEN, V1, assert_problem
 
-from kb.engine.api.guard import Access
+from kb.access import Access
 
 KEY, READING_KEY = "sesame-\u00e9", "just-looking"
 GUARDED = replace(

@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.api.calls import OPEN, V1, Json
 
-from kb.engine.api.guard import Access
+from kb.access import Access
 
 KEY, READING_KEY = "the full key", "the reading key"
 

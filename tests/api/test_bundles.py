@@ -55,7 +55,7 @@ def other_engine(embedder: Embedder) -> Iterator[Engine]:
 def other(other_routes: FastAPI, other_engine: Engine) -> Iterator[TestClient]:
     """Another base, with nothing in it."""
     other_routes.state.engine = other_engine
-    with TestClient(Guard(other_routes, OPEN), raise_server_exceptions=False) as client:
+    with TestClient(Guard(other_routes, OPEN, max_file_bytes=MAX_FILE_BYTES), raise_server_exceptions=False) as client:
         yield client
 
 

@@ -1,7 +1,7 @@
 """E2: whatever is sent, the answer is a problem that says what is wrong, and never a 500."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
@@ -18,7 +18,7 @@ from tests.api.calls import (
 )
 
 from kb.engine.api.app import create_app, create_routes
-from kb.engine.api.guard import MAX_JSON_BYTES, Access
+from kb.engine.api.guard import MAX_JSON_BYTES
 from kb.engine.wiring import Engine
 
 JSON_TYPE = {"Content-Type": "application/json"}
@@ -257,11 +257,12 @@ def test_e2_a_body_that_is_too_large_is_refused(api: TestClient, method: str, pa
     assert_problem(undeclared, 413, "payload_too_large")
 
 
-def test_e2_a_form_may_be_large_only_where_files_are_taken(open_api: Callable[[Access], TestClient]) -> None:
-    api = open_api(replace(OPEN, max_file_bytes=4 * MAX_JSON_BYTES))
+def test_e2_a_form_may_be_large_only_where_files_are_taken(engine: Engine) -> None:
+    roomy = replace(engine, options=replace(engine.options, max_file_bytes=4 * MAX_JSON_BYTES))
     headers = {"Content-Type": "multipart/form-data; boundary=x"}
 
-    response = api.post(f"{V1}/search", content=chunks_of(MAX_JSON_BYTES), headers=headers)
+    with TestClient(create_app(roomy, OPEN)) as api:
+        response = api.post(f"{V1}/search", content=chunks_of(MAX_JSON_BYTES), headers=headers)
 
     assert_problem(response, 413, "payload_too_large")
 

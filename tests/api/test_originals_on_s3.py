@@ -21,11 +21,11 @@ from kb.engine.api.guard import Guard
 from kb.engine.ingestion.worker import WAIT_FOR_ROOM
 from kb.engine.integrity import check_integrity
 from kb.engine.originals import Bucket, open_originals
-from kb.engine.originals.objects import GRACE, open_bucket
+from kb.engine.originals.bucket import GRACE, open_bucket
 from kb.engine.ports import Embedder
 from kb.engine.reserve import Reserve
 from kb.engine.storage import open_store
-from kb.engine.upkeep.housekeeping import keep_up
+from kb.engine.upkeep.housekeeping import keep_forgetting
 from kb.engine.wiring import Engine, EngineOptions
 
 PDF = make_text_pdf(["The walrus rests on the ice.", "The otter swims in the river."])
@@ -58,7 +58,7 @@ def engine(embedder: Embedder, bucket: Bucket, clock: Clock, tmp_path: Path) -> 
 @pytest.fixture
 def api(routes: FastAPI, engine: Engine) -> Iterator[TestClient]:
     routes.state.engine = engine
-    with TestClient(Guard(routes, OPEN), raise_server_exceptions=False) as client:
+    with TestClient(Guard(routes, OPEN, max_file_bytes=MAX_FILE_BYTES), raise_server_exceptions=False) as client:
         yield client
 
 
@@ -107,7 +107,7 @@ def test_a_bundle_holds_it_and_brings_it_back(api: TestClient, engine: Engine, d
 
     assert imported.json()["documents_added"] == 1, imported.text
     clock.ahead = GRACE * 2
-    keep_up(engine.store, engine.originals, clock, Stopped())  # type: ignore[arg-type]  # as much of an event as it uses
+    keep_forgetting(engine.store, engine.originals, clock, Stopped())  # type: ignore[arg-type]  # as much of an event as it uses
     (there,) = api.get(f"{V1}/documents").json()["documents"]
     assert api.get(f"{V1}/documents/{there['id']}/file").content == PDF
 
@@ -123,7 +123,7 @@ def test_what_is_deleted_is_removed_at_once_or_after_the_grace(
 
     assert is_kept(engine.originals, name) is not is_old
     clock.ahead = GRACE * 2
-    keep_up(engine.store, engine.originals, clock, Stopped())  # type: ignore[arg-type]  # as much of an event as it uses
+    keep_forgetting(engine.store, engine.originals, clock, Stopped())  # type: ignore[arg-type]  # as much of an event as it uses
     assert not is_kept(engine.originals, name)
 
 

@@ -11,8 +11,8 @@ from starlette.testclient import TestClient
 from tests.api.calls import OPEN, assert_problem
 
 from kb import sample
+from kb.access import Access
 from kb.engine.api import web
-from kb.engine.api.guard import Access
 from kb.engine.api.web import FOLDERS, MEDIA_TYPES
 from kb.engine.model.limits import MAX_GIVEN_TITLE_CHARACTERS
 

@@ -18,7 +18,7 @@ from tests.hostile.pdfs import one_page, write_pdf
 from tests.pdf_files import make_text_pdf
 from tests.reading import SAMPLES
 
-from kb.engine.api.guard import Access
+from kb.access import Access
 from kb.engine.model import Document
 from kb.engine.wiring import Engine
 

@@ -9,8 +9,8 @@ from starlette.testclient import TestClient
 from tests.api.calls import OPEN, V1, AddDocument, assert_problem
 from tests.api.conftest import serving
 
+from kb.access import Access
 from kb.engine.api.app import create_app
-from kb.engine.api.guard import Access
 from kb.engine.errors import Unavailable
 from kb.engine.model import Computing, EmbeddingModel, Vector, Vectors
 from kb.engine.ports import Embedder

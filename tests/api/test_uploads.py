@@ -15,7 +15,7 @@ from tests.bundles import pack
 from kb.engine.api.app import create_app
 from kb.engine.api.guard import MAX_FORM_BYTES, MAX_JSON_BYTES
 from kb.engine.wiring import Engine
-from kb.serving.bodies import MAX_VALUES
+from kb.serving.held_bodies import MAX_VALUES
 
 
 def test_e2_a_file_that_is_too_large_is_refused(api: TestClient, engine: Engine) -> None:

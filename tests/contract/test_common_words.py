@@ -16,8 +16,8 @@ from kb.engine.model import DocumentChange, IndexedChunk, IndexedText, Passage, 
 from kb.engine.ports import Embedder, Store
 from kb.engine.search.hybrid import CANDIDATES, Grouping, Mode, SearchRequest, search
 from kb.engine.storage.postgres import keywords as postgres_keywords
-from kb.engine.storage.sqlite import chunk_ranking, keywords, time_limit, word_index
-from kb.engine.storage.words import spelling, word_plan
+from kb.engine.storage.sqlite import chunk_ranking, keywords, time_limit, word_index, word_plan
+from kb.engine.storage.words import spelling
 
 COMMON = ("north", "south", "east", "west")
 RARE = ("walrus", "otter", "seal")

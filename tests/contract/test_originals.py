@@ -17,7 +17,7 @@ from tests.servers.seaweedfs import SeaweedFs
 
 from kb.engine.errors import Conflict
 from kb.engine.originals import Bucket, DamagedOriginal, FolderOriginals, MissingOriginal, Originals
-from kb.engine.originals.objects import GRACE, PART_BYTES, PIECE_BYTES, open_bucket
+from kb.engine.originals.bucket import GRACE, PART_BYTES, PIECE_BYTES, open_bucket
 from kb.engine.ports import ClaimLost, Store
 from kb.engine.wiring import EngineOptions, open_engine
 

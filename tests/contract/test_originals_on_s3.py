@@ -14,7 +14,7 @@ from tests.servers.seaweedfs import SeaweedFs
 
 from kb.engine.errors import Unavailable, Unreachable
 from kb.engine.originals import Bucket, open_originals
-from kb.engine.originals.objects import GRACE, ObjectOriginals, open_bucket
+from kb.engine.originals.bucket import GRACE, BucketOriginals, open_bucket
 
 NAME = hashlib.sha256(b"content").hexdigest()
 LONG_AFTER = GRACE * 2
@@ -31,19 +31,19 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def on_s3(bucket: Bucket, tmp_path: Path, clock: Clock) -> Iterator[ObjectOriginals]:
+def on_s3(bucket: Bucket, tmp_path: Path, clock: Clock) -> Iterator[BucketOriginals]:
     with open_bucket(bucket, tmp_path / "transit", clock=clock) as originals:
         yield originals
 
 
 @pytest.fixture
-def other_host(bucket: Bucket, tmp_path: Path) -> Iterator[ObjectOriginals]:
+def other_host(bucket: Bucket, tmp_path: Path) -> Iterator[BucketOriginals]:
     """The same bucket, and no disk in common."""
     with open_bucket(bucket, tmp_path / "other" / "transit") as originals:
         yield originals
 
 
-def test_a_young_copy_stays_until_it_is_swept(on_s3: ObjectOriginals, clock: Clock) -> None:
+def test_a_young_copy_stays_until_it_is_swept(on_s3: BucketOriginals, clock: Clock) -> None:
     """Whoever wrote it may be about to refer to it."""
     keep(on_s3, b"content")
 
@@ -56,7 +56,7 @@ def test_a_young_copy_stays_until_it_is_swept(on_s3: ObjectOriginals, clock: Clo
     assert not is_kept(on_s3, NAME)
 
 
-def test_of_several_copies_the_newest_stays(on_s3: ObjectOriginals, objects: S3Store, clock: Clock) -> None:
+def test_of_several_copies_the_newest_stays(on_s3: BucketOriginals, objects: S3Store, clock: Clock) -> None:
     for _ in range(3):
         keep(on_s3, b"content")
     newest = list_copies(objects, NAME)[-1]
@@ -68,7 +68,7 @@ def test_of_several_copies_the_newest_stays(on_s3: ObjectOriginals, objects: S3S
     assert is_kept(on_s3, NAME)
 
 
-def test_what_is_old_is_looked_at_once_a_day(on_s3: ObjectOriginals, clock: Clock) -> None:
+def test_what_is_old_is_looked_at_once_a_day(on_s3: BucketOriginals, clock: Clock) -> None:
     """Asking the base about every original there is, each hour, would take longer than that."""
     keep(on_s3, b"content")
     asked: list[str] = []
@@ -87,7 +87,7 @@ def test_what_is_old_is_looked_at_once_a_day(on_s3: ObjectOriginals, clock: Cloc
 
 @pytest.mark.parametrize("how", ["added", "renewed"])
 def test_what_another_host_keeps_during_a_deletion_is_not_lost(
-    on_s3: ObjectOriginals, other_host: ObjectOriginals, objects: S3Store, clock: Clock, how: str
+    on_s3: BucketOriginals, other_host: BucketOriginals, objects: S3Store, clock: Clock, how: str
 ) -> None:
     """It comes between a deletion's last question and what the deletion does then."""
     keep(on_s3, b"content")
@@ -108,7 +108,7 @@ def test_what_another_host_keeps_during_a_deletion_is_not_lost(
 
 
 def test_a_server_that_is_down_is_told_and_used_again_when_it_is_back(
-    seaweedfs: SeaweedFs, on_s3: ObjectOriginals, clock: Clock
+    seaweedfs: SeaweedFs, on_s3: BucketOriginals, clock: Clock
 ) -> None:
     keep(on_s3, b"content")
     seaweedfs.stop()
@@ -173,7 +173,7 @@ def test_files_on_their_way_go_with_the_process_that_has_them(bucket: Bucket, tm
 def test_without_the_client_it_is_told_how_to_install_it(
     bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, "kb.engine.originals.objects")
+    monkeypatch.delitem(sys.modules, "kb.engine.originals.bucket")
     monkeypatch.setitem(sys.modules, "obstore", None)
 
     with pytest.raises(Unavailable, match=r"pip install 'kb-local\[s3\]'"), open_originals(tmp_path, bucket):

@@ -22,10 +22,9 @@ from tests.folders import open_folder
 from kb.engine.model import DocumentChange, DocumentId, Scope
 from kb.engine.ports import Store
 from kb.engine.storage.postgres import keywords, matching, near_index
-from kb.engine.storage.sqlite import chunk_places, chunk_ranking, index_log, word_index
+from kb.engine.storage.sqlite import chunk_places, chunk_ranking, index_log, word_index, word_plan
 from kb.engine.storage.sqlite.vectors import building, coded
 from kb.engine.storage.tables import journal
-from kb.engine.storage.words import word_plan
 
 WORDS = ("north", "south", "east", "walrus")
 TITLES = ("Untitled", "north", "east pole")

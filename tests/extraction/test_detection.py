@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kb.engine.errors import UnsupportedFormat
 from kb.engine.ingestion.extraction.detection import detect_format
-from kb.engine.ingestion.extraction.formats import READERS, supported_formats
+from kb.engine.ingestion.extraction.formats import READER_OF, supported_formats
 from kb.engine.ingestion.extraction.zip_listing import list_names
 
 Detect = Callable[[str, bytes], str]
@@ -261,4 +261,4 @@ def test_any_bytes_are_a_format_or_refused(
     file.write_bytes(start + content + end)
 
     with suppress(UnsupportedFormat):
-        assert detect_format(filename, file) in READERS
+        assert detect_format(filename, file) in READER_OF

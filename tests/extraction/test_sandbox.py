@@ -164,14 +164,14 @@ def test_a_reader_dies_with_its_parent(long_text: Path) -> None:
     with parent:
         assert parent.stdout is not None
         parent.stdout.readline()
-        (forker,) = psutil.Process(parent.pid).children()
-        (reader,) = forker.children()
+        (fork_server,) = psutil.Process(parent.pid).children()
+        (reader,) = fork_server.children()
         # It can neither notice that nobody listens any more nor end by itself.
         reader.suspend()
 
         parent.kill()
 
-    _, alive = psutil.wait_procs([reader, forker], timeout=5)
+    _, alive = psutil.wait_procs([reader, fork_server], timeout=5)
     assert alive == []
 
 

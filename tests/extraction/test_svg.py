@@ -9,7 +9,7 @@ from tests.hostile.pictures import png_that_claims
 from tests.reading import ReadDocument, read_file, read_sample
 
 from kb.engine.errors import Unreadable
-from kb.engine.ingestion.extraction.readers.pictures.drawing import open_pictures
+from kb.engine.ingestion.extraction.readers.pictures.svg_drawing import open_pictures
 
 RED = (255, 0, 0)
 WHITE = (255, 255, 255)

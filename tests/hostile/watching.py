@@ -14,11 +14,11 @@ import httpx
 import psutil
 from tests.engine_program import EngineProgram
 
-from kb.engine.ingestion.extraction import child
+from kb.engine.ingestion.extraction import file_child
 from kb.engine.ingestion.extraction.ocr import child as ocr_child
 
 WORKER = "kb.engine.processes.worker_process"
-KINDS = {child.PROCESS_NAME: "reader", ocr_child.PROCESS_NAME: "reader of pictures"}
+KINDS = {file_child.PROCESS_NAME: "reader", ocr_child.PROCESS_NAME: "reader of pictures"}
 WAIT_SECONDS = 30
 _TRACED = "%network,open,openat,creat,mkdir,mkdirat,link,linkat,symlink,symlinkat,rename,renameat,renameat2,execve"
 _CHANGES = re.compile(r"O_WRONLY|O_RDWR|O_CREAT| (?:creat|mkdir|link|symlink|rename)(?:at|at2)?\(")
@@ -39,7 +39,7 @@ def find_worker(engine: EngineProgram) -> psutil.Process:
 
 
 def find_readers(worker: psutil.Process) -> list[psutil.Process]:
-    return [process for process in worker.children(recursive=True) if _name_of(process) == child.PROCESS_NAME]
+    return [process for process in worker.children(recursive=True) if _name_of(process) == file_child.PROCESS_NAME]
 
 
 def _runs(process: psutil.Process, module: str) -> bool:

@@ -54,7 +54,7 @@ from kb.mcp.tools import Tool as KbTool
 from kb.mcp.toolsets.kb import KB_TOOLS
 from kb.mcp.watched_engine import WatchedEngine
 from kb.mcp.websocket import WebSocketEndpoint
-from kb.serving.bodies import Bodies
+from kb.serving.held_bodies import Bodies
 from kb.settings import LOOPBACK_NAMES
 
 # Nobody listens there.

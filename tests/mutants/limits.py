@@ -107,7 +107,7 @@ LIMITS = (
     ),
     Mutant(
         "A body may have a hundred times as many values.",
-        f"{SERVING}/bodies.py",
+        f"{SERVING}/held_bodies.py",
         "MAX_VALUES = 1_100_000\n",
         "MAX_VALUES = 110_000_000\n",
         "tests/unit/test_held_bodies.py",

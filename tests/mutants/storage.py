@@ -51,14 +51,14 @@ STORAGE = (
     ),
     Mutant(
         "A deletion takes copies on S3 that were written just now.",
-        "src/kb/engine/originals/objects.py",
+        "src/kb/engine/originals/bucket.py",
         'if copy["last_modified"] <= old]',
         "if copy]",
         "tests/contract/test_originals_on_s3.py",
     ),
     Mutant(
         "An upload counts on a copy on S3 that is there already.",
-        "src/kb/engine/originals/objects.py",
+        "src/kb/engine/originals/bucket.py",
         """        with translated_errors():
             obstore.put(
                 self._store,

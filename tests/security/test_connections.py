@@ -21,7 +21,7 @@ from kb.engine.api.guard import MAX_JSON_BYTES
 from kb.engine.api.unread import BoundedBodies
 from kb.mcp import guard as mcp_guard
 from kb.serving import IS_ADMITTED, Limits
-from kb.serving.bodies import MANY_VALUES, MAX_VALUES
+from kb.serving.held_bodies import MANY_VALUES, MAX_VALUES
 
 THREE = Limits(connections=3)
 KEY = "the-key"
@@ -162,7 +162,7 @@ def test_no_websocket_may_send_what_becomes_longer_than_it_is() -> None:
 
 
 GUARDS: dict[str, Callable[[ASGIApp], ASGIApp]] = {
-    "engine": lambda app: engine_guard.Guard(app, engine_guard.Access((KEY,), (), ("a",), (), max_file_bytes=1)),
+    "engine": lambda app: engine_guard.Guard(app, Access((KEY,), (), ("a",), ()), max_file_bytes=1),
     "mcp": lambda app: mcp_guard.Guard(app, Access((KEY,), (), ("a",), ())),
 }
 HEALTH = {"engine": "/health/live", "mcp": "/health"}
@@ -213,7 +213,7 @@ def test_e2_a_body_that_nobody_asked_for_does_not_break_an_answer_that_has_begun
 
     scope = {**scope_of(f"{V1}/export"), "headers": [(b"host", b"testserver")]}
 
-    assert exchange(engine_guard.Guard(BoundedBodies(stream), OPEN), scope, [piece])[-1] == b"done"
+    assert exchange(engine_guard.Guard(BoundedBodies(stream), OPEN, max_file_bytes=1), scope, [piece])[-1] == b"done"
 
 
 def test_e2_a_body_that_was_answered_keeps_no_other_from_its_turn() -> None:

@@ -23,7 +23,7 @@ from tests.security.open_server import WITHIN_SECONDS, open_server, read_to_end,
 from kb.engine.api.app import create_app
 from kb.engine.ports import Embedder
 from kb.serving import Limits
-from kb.serving.bodies import MAX_HELD_BYTES, MAX_VALUES
+from kb.serving.held_bodies import MAX_HELD_BYTES, MAX_VALUES
 
 MEGABYTE = 1024 * 1024
 MOST_BYTES = 16 * MEGABYTE

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kb.engine.ingestion.chunking import split_into_passages
 from kb.engine.ingestion.sections import Section
-from kb.engine.ingestion.tokens import MAX_CHARACTERS_PER_TOKEN
+from kb.engine.ingestion.token_spans import MAX_CHARACTERS_PER_TOKEN
 from kb.engine.model import Passage
 
 

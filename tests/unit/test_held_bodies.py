@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from kb.serving import allow_connections, connections_within
-from kb.serving.bodies import MANY_VALUES, MAX_HELD_BYTES, MAX_VALUES, Bodies, NoRoom, TooManyValues
+from kb.serving.held_bodies import MANY_VALUES, MAX_HELD_BYTES, MAX_VALUES, Bodies, NoRoom, TooManyValues
 
 QUARTER = b"x" * (MAX_HELD_BYTES // 4)
 

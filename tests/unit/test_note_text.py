@@ -2,7 +2,8 @@
 
 import pytest
 
-from kb.engine.ingestion.note_text import MAX_TITLE_CHARACTERS, derive_note_title
+from kb.engine.ingestion.note_text import derive_note_title
+from kb.engine.model.limits import MAX_DERIVED_TITLE_CHARACTERS
 
 
 @pytest.mark.parametrize(
@@ -25,5 +26,5 @@ def test_a_long_first_line_is_cut_at_a_word() -> None:
     title = derive_note_title("word " * 100)
 
     assert title.endswith("word…")
-    assert len(title) <= MAX_TITLE_CHARACTERS
-    assert len(derive_note_title("今" * 500)) == MAX_TITLE_CHARACTERS
+    assert len(title) <= MAX_DERIVED_TITLE_CHARACTERS
+    assert len(derive_note_title("今" * 500)) == MAX_DERIVED_TITLE_CHARACTERS

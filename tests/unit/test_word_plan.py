@@ -3,8 +3,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.engine.storage.words.phrases import Phrase
-from kb.engine.storage.words.word_plan import (
+from kb.engine.storage.sqlite.word_plan import (
     RANKED_IN_FULL,
     SMALL_BASE,
     CountedPhrase,
@@ -12,6 +11,7 @@ from kb.engine.storage.words.word_plan import (
     budget_of,
     plan_words,
 )
+from kb.engine.storage.words.phrases import Phrase
 
 ROWS = 1_000_000
 

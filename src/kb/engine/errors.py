@@ -28,6 +28,9 @@ kinds and is tried again on the last two and on anything unexpected; it never en
 
 from typing import ClassVar
 
+# People are told sizes in these.
+BYTES_PER_MB = 1_048_576
+
 
 class KbError(Exception):
     code: ClassVar[str] = "internal_error"
@@ -97,6 +100,12 @@ class TooLarge(KbError):
 
 class FileTooLarge(TooLarge):
     code = "file_too_large"
+
+    def __init__(self, max_file_bytes: int, *, found: str | None = None) -> None:
+        """`found` says which file it is, to those who did not send it by itself."""
+        max_size_mb = max_file_bytes // BYTES_PER_MB
+        limit = f"largest accepted file is {max_size_mb} MB (KB_MAX_FILE_MB)."
+        super().__init__(f"The {limit}" if found is None else f"{found}; the {limit}", max_size_mb=max_size_mb)
 
 
 class Unreadable(KbError):

@@ -36,39 +36,39 @@ def check_integrity(store: Store, originals: Originals, *, is_stopping: Callable
     began = time.monotonic()
     checked, damages, damage_count = Checked(), list[Damage](), 0
 
-    def look_up() -> None:
+    def watch() -> None:
         if is_stopping() and time.monotonic() - began > FINISHED_ANYWAY_SECONDS:
             raise Unavailable("The engine is stopping. Ask again when it is back.")
 
-    for step in check_in_steps(store, originals, CheckCursor(), look_up):
+    for step in check_in_steps(store, originals, CheckCursor(), watch):
         checked += step.checked
         damages += step.damages[: MAX_LISTED - len(damages)]
         damage_count += len(step.damages)
-        look_up()
+        watch()
     return Report(checked, damages, damage_count)
 
 
-def check_in_steps(store: Store, originals: Originals, cursor: CheckCursor, look_up: Watch) -> Iterator[Step]:
+def check_in_steps(store: Store, originals: Originals, cursor: CheckCursor, watch: Watch) -> Iterator[Step]:
     """Check everything from `cursor` on. Nothing is held or locked between two steps.
 
     The first is SQLite's check of the whole file, which takes 10 s for 500 MB; an original, however large, is one
-    step too. While one has to be waited for, `look_up` is called. All others are little work.
+    step too. While one has to be waited for, `watch` is called. All others are little work.
     """
     going_on: CheckCursor | None = cursor
     while going_on is not None:
         batch = store.check_batch(going_on)
         for used in batch.originals:
-            checked, damages = _check_original(store, originals, used, look_up)
+            checked, damages = _check_original(store, originals, used, watch)
             yield Step(checked, damages, going_on)
         going_on = batch.following
         yield Step(batch.checked, batch.damages, going_on)
 
 
 def _check_original(
-    store: Store, originals: Originals, used: UsedOriginal, look_up: Watch
+    store: Store, originals: Originals, used: UsedOriginal, watch: Watch
 ) -> tuple[Checked, list[Damage]]:
     try:
-        return Checked(originals=1, bytes=originals.check(used.name, look_up)), []
+        return Checked(originals=1, bytes=originals.check(used.name, watch)), []
     except DamagedOriginal as error:
         # It may have been deleted, with all that referred to it, since its name was read.
         if isinstance(error, MissingOriginal) and not store.is_original_in_use(used.name):

@@ -1,7 +1,8 @@
 """What the engine needs of the world: a place to keep things, and a model that turns text into numbers.
 
-A port exists only where there are two providers. Each method of `Store` is one transaction, but for what is read
-at `one_moment`.
+A port exists only where there are two providers. Each method of `Store` is one transaction, but for these: what is
+read at `one_moment` is a part of that one, `tune_search` is as many as it takes, and `watch_jobs` is none. Three that
+change no document may be two: `check_batch`, `has_whole_vectors` and `read_base_id`.
 """
 
 import threading

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from kb.engine.errors import StorageFull
+from kb.engine.errors import BYTES_PER_MB, StorageFull
 
 log = logging.getLogger(__name__)
 
@@ -86,4 +86,4 @@ def describe_little_space(data_dir: Path) -> str | None:
     free = shutil.disk_usage(data_dir).free
     if free >= LITTLE_BYTES:
         return None
-    return f"The disk is nearly full: {free / 1_048_576:.1f} MB are left. Free some space."
+    return f"The disk is nearly full: {free / BYTES_PER_MB:.1f} MB are left. Free some space."

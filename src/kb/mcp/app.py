@@ -32,7 +32,7 @@ from kb.mcp.upload_folder import default_parent
 from kb.mcp.uploads import open_uploads
 from kb.mcp.watched_engine import LOOK_EVERY_SECONDS, WatchedEngine
 from kb.mcp.websocket import WebSocketEndpoint
-from kb.serving.bodies import Bodies
+from kb.serving.held_bodies import Bodies
 from kb.version import VERSION
 
 log = logging.getLogger(__name__)

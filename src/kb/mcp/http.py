@@ -29,7 +29,7 @@ from kb.mcp.exchange import DEFAULT_VERSION, Exchange, Malformed, SilentRequest,
 from kb.mcp.sdk_errors import with_named_errors
 from kb.mcp.server import KnowledgeServer
 from kb.mcp.tools import Caller
-from kb.serving.bodies import Bodies, Body, NoRoom, TooManyValues
+from kb.serving.held_bodies import Bodies, Body, NoRoom, TooManyValues
 
 # A note of 1,000,000 characters, each escaped as a pair of surrogates (twelve bytes), is 12 MB.
 MAX_BODY_BYTES = 16 * 1024 * 1024

@@ -14,7 +14,7 @@ from kb.mcp.announcements import Announcements
 from kb.mcp.errors import SERVER_ERROR, error_message
 from kb.mcp.exchange import DEFAULT_VERSION, Exchange, Malformed, SilentRequest, parse_message
 from kb.mcp.guard import offered_protocols
-from kb.serving.bodies import Bodies, Body, NoRoom, TooManyValues
+from kb.serving.held_bodies import Bodies, Body, NoRoom, TooManyValues
 
 PROTOCOL = "mcp"
 # Of one connection. More than any agent has; a client that never waits for answers cannot pile up work.

@@ -2,8 +2,8 @@
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from kb.serving.bodies import MAX_HELD_BYTES
 from kb.serving.connections import Attended
+from kb.serving.held_bodies import MAX_HELD_BYTES
 
 # A message of no more is always taken.
 SMALL_BYTES = 64 * 1024

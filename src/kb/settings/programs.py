@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from kb.settings.folders import default_file_roots
 from kb.settings.keys import every_key
-from kb.settings.options import (
+from kb.settings.kinds import (
     BucketUrl,
     Collections,
     DataFolder,

@@ -11,7 +11,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from kb.settings.folders import config_dir
-from kb.settings.options import Option
+from kb.settings.kinds import Option
 from kb.settings.programs import PROGRAMS, ProgramSettings, SettingsError
 from kb.settings.sources import PREFIX, Given, list_sources, open_config, read_config, secrets_of, variable_of
 
@@ -86,10 +86,10 @@ def read_settings(
         values |= {name: one.read() for name, one in found.items()}
     try:
         return program.model_validate(values)
-    except ValidationError as exc:
+    except ValidationError as error:
         # The cause is dropped because it quotes its input, and that may be a secret.
         # In a list, each of its parts may be wrong; that is one sentence.
-        raise SettingsError(*dict.fromkeys(_explain(exc, program, given))) from None
+        raise SettingsError(*dict.fromkeys(_explain(error, program, given))) from None
 
 
 def _explain(error: ValidationError, program: type[ProgramSettings], given: Mapping[str, Given]) -> Iterator[str]:

@@ -97,17 +97,17 @@ def read_config(path: Path) -> dict[str, object]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except OSError as exc:
-        raise SettingsError(f"{path} cannot be read: {exc.strerror}.") from exc
-    except ValueError as exc:
-        raise SettingsError(f"{path} is not a TOML file: {exc}.") from exc
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise SettingsError(f"{path} is not a TOML file: {error}.") from error
 
 
 def _read_secret(path: Path, named_by: str) -> str:
     try:
         secret = path.read_text(encoding="utf-8").strip()
-    except OSError as exc:
-        raise SettingsError(f"{named_by} names {path}, which cannot be read: {exc.strerror}.") from exc
+    except OSError as error:
+        raise SettingsError(f"{named_by} names {path}, which cannot be read: {error.strerror}.") from error
     except ValueError:
         # Nor can a name with a zero byte be that of a text. Its message and its cause would quote the secret.
         raise SettingsError(f"{named_by} names {path}, which is not text.") from None

@@ -39,7 +39,7 @@ from kb.mcp.server import build_server
 from kb.mcp.tools import Caller, ReportProgress, Tool
 from kb.mcp.toolsets.kb import KB_TOOLS
 from kb.mcp.watched_engine import WatchedEngine
-from kb.serving.bodies import Bodies
+from kb.serving.held_bodies import Bodies
 
 pytestmark = pytest.mark.anyio
 

@@ -170,7 +170,7 @@ def _serve_engine(
     has_worker: bool = True,
     also_called: str | None = None,
 ) -> None:
-    from kb.engine.api.guard import Access
+    from kb.access import Access
     from kb.engine.processes.engine_process import serve_engine
     from kb.settings import every_key
 
@@ -182,7 +182,6 @@ def _serve_engine(
         reading_keys=every_key(settings.api_key_readonly),
         hosts=(*settings.accepted_hosts, *filter(None, [also_called])),
         origins=settings.accepted_origins,
-        max_file_bytes=settings.max_file_bytes,
     )
     serve_engine(
         _engine_options(settings),

@@ -5,6 +5,5 @@ guard, unread                   who is let in, and what is refused without being
 bodies, parameters, uploads     what requests hold
 answers, pieces                 what they are answered with
 errors, openapi                 problems, and how all of it is described
-measuring                       what is counted for `metrics`
 web                             the files of the page
 """

@@ -6,7 +6,9 @@ import threading
 from fastapi import APIRouter, Depends, FastAPI
 from starlette.types import ASGIApp
 
+from kb.access import Access
 from kb.engine.api import (
+    audit,
     bundles,
     documents,
     events,
@@ -16,15 +18,15 @@ from kb.engine.api import (
     metrics,
     notes,
     pages,
+    reindexing,
     search,
     status,
     tags,
-    upkeep,
 )
 from kb.engine.api.errors import add_error_handlers
 from kb.engine.api.events import Feed
-from kb.engine.api.guard import Access, Guard
-from kb.engine.api.measuring import Measured, Measurements
+from kb.engine.api.guard import Guard
+from kb.engine.api.metrics import Measured, Measurements
 from kb.engine.api.openapi import describe_problems
 from kb.engine.api.parameters import refuse_unread_parameters
 from kb.engine.api.unread import BoundedBodies
@@ -43,7 +45,8 @@ RESOURCES = (
     mapping,
     status,
     metrics,
-    upkeep,
+    audit,
+    reindexing,
     integrity,
     bundles,
 )
@@ -51,7 +54,8 @@ RESOURCES = (
 
 def create_app(engine: Engine, access: Access) -> ASGIApp:
     routes = create_routes(engine)
-    return Measured(Guard(BoundedBodies(routes), access), routes.state.measurements)
+    guard = Guard(BoundedBodies(routes), access, max_file_bytes=engine.options.max_file_bytes)
+    return Measured(guard, routes.state.measurements)
 
 
 def create_routes(engine: Engine | None = None) -> FastAPI:

@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 
 from kb.engine.api.parameters import NO_NUL, NOT_BLANK
-from kb.engine.errors import FileTooLarge, InvalidRequest, KbError, code_of
+from kb.engine.errors import InvalidRequest, KbError, code_of
 
 log = logging.getLogger(__name__)
 
@@ -99,11 +99,6 @@ def problem(
         **(details or {}),
     }
     return JSONResponse(body, status, headers, media_type="application/problem+json")
-
-
-def file_too_large(max_file_bytes: int) -> FileTooLarge:
-    limit_mb = max_file_bytes // 1_048_576
-    return FileTooLarge(f"The largest accepted file is {limit_mb} MB (KB_MAX_FILE_MB).", max_size_mb=limit_mb)
 
 
 def add_error_handlers(app: FastAPI) -> None:

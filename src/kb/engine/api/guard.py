@@ -10,10 +10,10 @@ from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kb import access
-from kb.access import SECURITY_HEADERS, AllowedNames, KeyRing, KnownKey, bearer_key, is_from_another_site
-from kb.engine.api.errors import file_too_large, problem
+from kb.access import SECURITY_HEADERS, Access, AllowedNames, KeyRing, KnownKey, bearer_key, is_from_another_site
+from kb.engine.api.errors import problem
 from kb.engine.caller import NO_KEY, Caller, acting_for
+from kb.engine.errors import FileTooLarge
 from kb.logs import log_context
 from kb.serving import IS_ADMITTED
 from kb.version import VERSION
@@ -48,11 +48,6 @@ ANSWER_HEADERS = {
 
 
 @dataclass(frozen=True)
-class Access(access.Access):
-    max_file_bytes: int
-
-
-@dataclass(frozen=True)
 class Refusal:
     code: str
     detail: str
@@ -60,9 +55,9 @@ class Refusal:
 
 
 class Guard:
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: Access, *, max_file_bytes: int) -> None:
         self._app = app
-        self._access = access
+        self._max_file_bytes = max_file_bytes
         self._names = AllowedNames(access)
         self._keys = KeyRing(access)
 
@@ -136,14 +131,14 @@ class Guard:
         if LENGTH.fullmatch(length) and int(length) <= self._max_bytes(scope, headers):
             return None
         if is_upload(scope, headers):
-            too_large = file_too_large(self._access.max_file_bytes)
+            too_large = FileTooLarge(self._max_file_bytes)
             return Refusal(too_large.code, too_large.message, too_large.details)
         return Refusal("payload_too_large", f"The largest accepted body is {MAX_JSON_BYTES} bytes.")
 
     def _max_bytes(self, scope: Scope, headers: Headers) -> float:
         if is_bundle(scope, headers):
             return math.inf
-        return self._access.max_file_bytes + MAX_FORM_BYTES if is_upload(scope, headers) else MAX_JSON_BYTES
+        return self._max_file_bytes + MAX_FORM_BYTES if is_upload(scope, headers) else MAX_JSON_BYTES
 
     def _limited(self, scope: Scope, headers: Headers, receive: Receive) -> Receive:
         """The body, cut off with 413 where it grows beyond what its length promised or never told."""
@@ -157,7 +152,7 @@ class Guard:
                 return message
             left -= len(message.get("body", b""))
             if left < 0 and is_upload(scope, headers):
-                raise file_too_large(self._access.max_file_bytes)
+                raise FileTooLarge(self._max_file_bytes)
             if left < 0:
                 # The framework reads a body of JSON by itself, and lets only errors of its own kind through.
                 raise HTTPException(413, f"The largest accepted body is {MAX_JSON_BYTES} bytes.")

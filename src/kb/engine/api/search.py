@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 
 from kb.engine.api.answers import SearchAnswer, render_search
 from kb.engine.api.bodies import SearchBody
-from kb.engine.api.measuring import Measurements, MeasurementsDep
+from kb.engine.api.metrics import Measurements, MeasurementsDep
 from kb.engine.api.parameters import EngineDep
 from kb.engine.search.hybrid import search
 from kb.engine.wiring import Engine

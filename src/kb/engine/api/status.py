@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from kb.engine.api.answers import StatusAnswer, VectorIndexAnswer
 from kb.engine.api.parameters import EngineDep
 from kb.engine.caller import current_caller
-from kb.engine.errors import Unavailable
+from kb.engine.errors import BYTES_PER_MB, Unavailable
 from kb.engine.ingestion.indexing import chunk_tokens
 from kb.engine.model import Statistics
 from kb.engine.reserve import describe_little_space
@@ -62,7 +62,7 @@ def get_status(engine: EngineDep) -> StatusAnswer:
         },
         configuration={
             "chunk_size": chunk_tokens(engine.embedder),
-            "max_file_size_mb": options.max_file_bytes // 1_048_576,
+            "max_file_size_mb": options.max_file_bytes // BYTES_PER_MB,
             "embedding_model": model.name,
         },
         health=_check_health(engine, statistics),

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kb.engine.api.errors import RETRY_AFTER_SECONDS, problem
 from kb.engine.api.guard import ANSWER_HEADERS, HAS_ANSWER, is_bundle, is_upload
 from kb.serving import RawHeaders
-from kb.serving.bodies import Bodies, NoRoom, TooManyValues
+from kb.serving.held_bodies import Bodies, NoRoom, TooManyValues
 
 
 def render_unread(status: HTTPStatus, detail: str) -> tuple[RawHeaders, bytes]:

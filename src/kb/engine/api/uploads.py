@@ -7,8 +7,8 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.concurrency import run_in_threadpool
 
-from kb.engine.api.errors import Unparseable, file_too_large
-from kb.engine.errors import InvalidRequest
+from kb.engine.api.errors import Unparseable
+from kb.engine.errors import FileTooLarge, InvalidRequest
 from kb.engine.originals import IncomingFile
 
 # All fields but the file: metadata, titles, tags.
@@ -133,7 +133,7 @@ async def receive_form(
         if reader.file_bytes:
             await run_in_threadpool(incoming.write, reader.take_file_bytes())
         if incoming.size_bytes > max_file_bytes:
-            raise file_too_large(max_file_bytes)
+            raise FileTooLarge(max_file_bytes)
     reader.require_end()
     if reader.form.filename is None:
         raise InvalidRequest("The form has no part called `file` with a filename.")

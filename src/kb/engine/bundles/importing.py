@@ -12,8 +12,6 @@ from kb.engine.model.portable import Arrival, Arrived, DocumentRecord, PortableD
 from kb.engine.originals import DamagedOriginal, IncomingFile, Originals
 from kb.engine.ports import Store
 
-BYTES_PER_MB = 1_048_576
-
 
 @dataclass(frozen=True)
 class Imported:
@@ -79,12 +77,8 @@ class _Bringing:
     def receive_original(self, original: IncomingOriginal) -> None:
         """Put it where it waits for the documents that refer to it; or in its place, if the base lacks it there."""
         if original.size_bytes > self._max_file_bytes:
-            limit_mb = self._max_file_bytes // BYTES_PER_MB
-            raise FileTooLarge(
-                f"The bundle has a file of {original.size_bytes} bytes; the largest accepted file is {limit_mb} MB "
-                "(KB_MAX_FILE_MB).",
-                max_size_mb=limit_mb,
-            )
+            found = f"The bundle has a file of {original.size_bytes} bytes"
+            raise FileTooLarge(self._max_file_bytes, found=found)
         if original.name in self._waiting or self._is_there(original.name):
             return
         with ExitStack() as stack:

@@ -15,7 +15,7 @@ from kb.engine.ingestion.fences import find_fences, is_inside
 from kb.engine.ingestion.packing import join_tiny_sections
 from kb.engine.ingestion.row_passages import split_rows
 from kb.engine.ingestion.sections import Section
-from kb.engine.ingestion.tokens import MAX_CHARACTERS_PER_TOKEN, STRETCH, TokenSpans
+from kb.engine.ingestion.token_spans import MAX_CHARACTERS_PER_TOKEN, STRETCH, TokenSpans
 from kb.engine.model import Passage
 
 _SPACE = re.compile(r"\s+")

@@ -5,9 +5,8 @@ import re
 from dataclasses import dataclass
 
 from kb.engine.ingestion.titles import shorten
+from kb.engine.model.limits import MAX_DERIVED_TITLE_CHARACTERS
 from kb.engine.words import WORD
-
-MAX_TITLE_CHARACTERS = 80
 
 # What some file system or shell would stumble over.
 UNSAFE_IN_FILENAMES = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]+')
@@ -41,5 +40,5 @@ def derive_note_title(text: str) -> str:
         title = _HEADING_MARKS.sub("", line.strip()[:_LOOKED_AT_CHARACTERS])
         first = first or title
         if WORD.search(title):
-            return shorten(title, MAX_TITLE_CHARACTERS)
-    return shorten(first, MAX_TITLE_CHARACTERS)
+            return shorten(title, MAX_DERIVED_TITLE_CHARACTERS)
+    return shorten(first, MAX_DERIVED_TITLE_CHARACTERS)

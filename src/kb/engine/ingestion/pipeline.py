@@ -68,8 +68,8 @@ class Pipeline:
         """The text, and the document with what the file itself tells about it."""
         format, force_ocr = submission.format, submission.force_ocr
         with (
-            open_original(self.originals, submission.original, course.look_up) as path,
-            open_extraction(format, path, force_ocr=force_ocr, watch=course.look_up) as extraction,
+            open_original(self.originals, submission.original, course.watch) as path,
+            open_extraction(format, path, force_ocr=force_ocr, watch=course.watch) as extraction,
         ):
             head = extraction.head
             title = submission.title or shorten(head.title or submission.filename, MAX_GIVEN_TITLE_CHARACTERS)

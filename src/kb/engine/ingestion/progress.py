@@ -26,9 +26,9 @@ class Course:
         self._workload = Workload(part_count=1)
         self._is_read = False
         self._latest = Progress("Extracting text", 0, 1, f"Reading {filename}")
-        self.look_up()
+        self.watch()
 
-    def look_up(self) -> None:
+    def watch(self) -> None:
         """Nothing is new, but somebody may have cancelled the job."""
         self._report(self._latest)
 
@@ -49,7 +49,7 @@ class Course:
     def embed(self, embedded: int, known: int) -> None:
         is_waiting_for_parts = self._has_parts and not self._is_read
         if is_waiting_for_parts or embedded == known:
-            self.look_up()
+            self.watch()
             return
         if self._has_parts:
             steps = self._workload.total

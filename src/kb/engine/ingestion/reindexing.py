@@ -70,15 +70,15 @@ def _documents_to_index(store: Store, source: IndexSource, after: DocumentId) ->
 
 
 def _index_anew(
-    pipeline: Pipeline, claim: Claim, source: IndexSource, document_id: DocumentId, look_up: Callable[[], None]
+    pipeline: Pipeline, claim: Claim, source: IndexSource, document_id: DocumentId, watch: Callable[[], None]
 ) -> None:
     """Raises `Unreadable` if there is nothing to make it from. How far a single document is does not matter, but a
-    cancellation does: hence `look_up`."""
+    cancellation does: hence `watch`."""
     while True:
         try:
             # Without its chunks: they may be what is damaged.
             detail = pipeline.store.read_document(document_id, chunk_limit=0)
-            text = _make_text(pipeline, detail, source, look_up)
+            text = _make_text(pipeline, detail, source, watch)
             if not text.chunks and detail.document.chunk_count:
                 raise Unreadable("no_text_found", "No text is found in it any more.")
             pipeline.store.replace_text(claim, document_id, text, expected_version=detail.document.version)
@@ -92,14 +92,14 @@ def _index_anew(
 
 
 def _make_text(
-    pipeline: Pipeline, detail: DocumentDetail, source: IndexSource, look_up: Callable[[], None]
+    pipeline: Pipeline, detail: DocumentDetail, source: IndexSource, watch: Callable[[], None]
 ) -> IndexedText:
     """From what is asked for, or, if that cannot be read, from the other."""
 
     def index(parts: Iterable[Sequence[Section]]) -> IndexedText:
-        return index_text(parts, detail.document.title, pipeline.embedder, lambda embedded, known: look_up())
+        return index_text(parts, detail.document.title, pipeline.embedder, lambda embedded, known: watch())
 
-    ways = [partial(_read_original, pipeline, detail, look_up), partial(_read_chunks, pipeline.store, detail)]
+    ways = [partial(_read_original, pipeline, detail, watch), partial(_read_chunks, pipeline.store, detail)]
     read, read_instead = ways if source is IndexSource.ORIGINALS else reversed(ways)
     try:
         return index(read())
@@ -120,7 +120,7 @@ def _read_chunks(store: Store, detail: DocumentDetail) -> Iterator[list[Section]
     yield from ([Section(chunk.text, chunk.heading, chunk.page_num)] for chunk in chunks)
 
 
-def _read_original(pipeline: Pipeline, detail: DocumentDetail, look_up: Callable[[], None]) -> Iterator[list[Section]]:
+def _read_original(pipeline: Pipeline, detail: DocumentDetail, watch: Callable[[], None]) -> Iterator[list[Section]]:
     """Raises `Unreadable` for what is missing or damaged: what was made of it when it was whole is better."""
     document, text = detail.document, detail.text
     if text is not None:
@@ -129,10 +129,10 @@ def _read_original(pipeline: Pipeline, detail: DocumentDetail, look_up: Callable
         yield sections_of_markdown(text)
         return
     force_ocr = document.metadata.get(OCR_FORCED) is True
-    with open_original(pipeline.originals, document.original, look_up) as path:
+    with open_original(pipeline.originals, document.original, watch) as path:
         if not is_whole(path, str(document.original)):
             raise Unreadable("corrupt_file", "Its original is damaged.")
-        with open_extraction(document.format, path, force_ocr=force_ocr, watch=look_up) as extraction:
+        with open_extraction(document.format, path, force_ocr=force_ocr, watch=watch) as extraction:
             yield from extraction.parts()
             if not describe_unread(extraction).items() <= document.metadata.items():
                 raise Unreadable("corrupt_file", "Less of it can be read than before.")

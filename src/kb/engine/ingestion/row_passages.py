@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from kb.engine.ingestion.sections import Rows, Section
 from kb.engine.ingestion.titles import PATH_SEPARATOR
-from kb.engine.ingestion.tokens import MAX_CHARACTERS_PER_TOKEN, STRETCH, TokenSpans
+from kb.engine.ingestion.token_spans import MAX_CHARACTERS_PER_TOKEN, STRETCH, TokenSpans
 from kb.engine.model import Passage
 
 SplitText = Callable[[str, int], Iterator[str]]

@@ -1,16 +1,6 @@
 """The values the engine speaks in: documents, chunks, jobs, searches. Frozen, and free of I/O."""
 
-from kb.engine.model.checking import (
-    CheckCursor,
-    Checked,
-    CheckedBatch,
-    CheckPart,
-    Damage,
-    DamageKind,
-    Scrub,
-    UsedOriginal,
-)
-from kb.engine.model.devices import Computing, Device, WantedDevice
+from kb.engine.model.arrays import Ids, Mask, Places, Scores, Vector, Vectors
 from kb.engine.model.documents import (
     OCR_FORCED,
     TOLD_OF_READING,
@@ -23,22 +13,30 @@ from kb.engine.model.documents import (
     DocumentDetail,
     DocumentOrder,
     DocumentQuery,
-    EmbeddingModel,
     IndexedChunk,
     IndexedText,
     NewDocument,
     NoteContent,
     NoteRevision,
     Passage,
-    Statistics,
     TagCount,
-    VectorIndexState,
 )
+from kb.engine.model.embedding import Computing, Device, EmbeddingModel, WantedDevice
 from kb.engine.model.history import (
     Action,
     AuditEntry,
     Event,
     EventKind,
+)
+from kb.engine.model.integrity import (
+    CheckCursor,
+    Checked,
+    CheckedBatch,
+    CheckPart,
+    Damage,
+    DamageKind,
+    Scrub,
+    UsedOriginal,
 )
 from kb.engine.model.jobs import (
     Claim,
@@ -65,16 +63,10 @@ from kb.engine.model.mapping import (
 from kb.engine.model.naming import (
     ChunkId,
     DocumentId,
-    Ids,
     JobId,
-    Mask,
     Metadata,
     Page,
-    Places,
     Ref,
-    Scores,
-    Vector,
-    Vectors,
     filename_in,
 )
 from kb.engine.model.searching import (
@@ -89,6 +81,7 @@ from kb.engine.model.searching import (
     Scope,
     VectorMatches,
 )
+from kb.engine.model.statistics import Statistics, VectorIndexState
 
 __all__ = [
     "EVERYWHERE",

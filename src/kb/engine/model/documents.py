@@ -1,13 +1,12 @@
 """Documents, their chunks, and what makes them searchable."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
 from uuid import UUID
 
-from kb.engine.model.naming import ChunkId, DocumentId, Metadata, Vector, filename_in
+from kb.engine.model.arrays import Vector
+from kb.engine.model.naming import ChunkId, DocumentId, Metadata, filename_in
 
 OCR_FORCED = "ocr_forced"
 """Set in the metadata of a document whose every page was to be recognised, whatever text it brought."""
@@ -21,15 +20,6 @@ TOLD_OF_READING = frozenset(
     )
 )
 """The names in a document's metadata that tell how it was read the last time."""
-
-
-@dataclass(frozen=True)
-class EmbeddingModel:
-    name: str
-    dimension: int
-    window: int
-    fingerprint: str
-    """Changes whenever the model would give the same text other numbers; vectors of two fingerprints never meet."""
 
 
 @dataclass(frozen=True)
@@ -211,27 +201,3 @@ class DocumentQuery:
 class TagCount:
     name: str
     count: int
-
-
-@dataclass(frozen=True)
-class VectorIndexState:
-    kind: Literal["exact", "codes", "hnsw", "none"]
-    """Whether each search compares all vectors, or codes first, or asks an index; none while that is being prepared."""
-    chunks: int
-    recall: float | None
-    """Of the ten nearest chunks, the share that is found."""
-
-
-@dataclass(frozen=True)
-class Statistics:
-    schema_version: int
-    documents_by_type: Mapping[str, int]
-    chunks: int
-    vectors: int
-    stale_vectors: int
-    """Vectors of another model, kept out of search until they are made anew."""
-    size_bytes: int
-    database_bytes: int
-    """What the base takes on the disk, without originals."""
-    last_changed_at: datetime | None
-    vector_index: VectorIndexState

@@ -2,6 +2,8 @@
 
 MAX_GIVEN_TITLE_CHARACTERS = 500
 """Of a title that a caller gives, or that a file gives itself."""
+MAX_DERIVED_TITLE_CHARACTERS = 80
+"""Of one that is taken from the first line of a note."""
 MAX_TITLE_CHARACTERS = 10_000
 """Of one that a document has already: it stands in the full-text index with every chunk."""
 MAX_TAG_CHARACTERS = 200

@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from kb.engine.model.naming import DocumentId, Ids, Mask, Places
+from kb.engine.model.arrays import Ids, Mask, Places
+from kb.engine.model.naming import DocumentId
 
 
 class MappedDocument(NamedTuple):

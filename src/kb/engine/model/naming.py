@@ -7,9 +7,6 @@ from pathlib import PureWindowsPath
 from typing import Any, Generic, NewType, TypeAlias, TypeVar
 from uuid import UUID
 
-import numpy as np
-import numpy.typing as npt
-
 DocumentId = NewType("DocumentId", int)
 ChunkId = NewType("ChunkId", int)
 JobId = NewType("JobId", int)
@@ -17,13 +14,6 @@ JobId = NewType("JobId", int)
 Ref: TypeAlias = int | UUID
 """Documents and jobs have two names, a small integer and a UUID; callers may use either."""
 
-Vector: TypeAlias = npt.NDArray[np.float32]
-Vectors: TypeAlias = npt.NDArray[np.float32]
-Places: TypeAlias = npt.NDArray[np.float32]
-"""Points of the map: a row of two numbers from -1 to 1 each."""
-Ids: TypeAlias = npt.NDArray[np.int64]
-Scores: TypeAlias = npt.NDArray[np.float64]
-Mask: TypeAlias = npt.NDArray[np.bool_]
 Metadata: TypeAlias = Mapping[str, Any]
 """JSON that belongs to the user; the engine stores and filters it but never looks inside."""
 

@@ -5,7 +5,8 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
-from kb.engine.model.naming import Metadata, Vectors
+from kb.engine.model.arrays import Vectors
+from kb.engine.model.naming import Metadata
 
 # Read by whoever makes these values from JSON: what is misspelt or mistyped is refused, never guessed at.
 STRICT = {"extra": "forbid", "strict": True}

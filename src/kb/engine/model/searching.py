@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from kb.engine.model.arrays import Ids, Scores, Vectors
 from kb.engine.model.documents import Chunk, Document
-from kb.engine.model.naming import Ids, Metadata, Scores, Vectors
+from kb.engine.model.naming import Metadata
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 port        what all of the engine knows of them
 folder      in the data directory
-objects     in a bucket of an S3 server, for engines and workers that share no disk
+bucket      in a bucket of an S3 server, for engines and workers that share no disk
 incoming    uploads on their way
 disk        files that are whole, and safe on the disk
 """
@@ -56,7 +56,7 @@ def open_originals(data_dir: Path, bucket: Bucket | None, *, folder: str = "orig
         return
     try:
         # Only for who keeps originals there: it takes time to load, and need not be installed.
-        from kb.engine.originals.objects import open_bucket
+        from kb.engine.originals.bucket import open_bucket
     except ModuleNotFoundError as error:
         if error.name != "obstore":
             raise

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import uvicorn
 
+from kb.access import Access
 from kb.engine.api.app import create_app
-from kb.engine.api.guard import Access
 from kb.engine.api.unread import render_unread
 from kb.engine.processes.memory import share_memory_among_threads
 from kb.engine.processes.worker_process import start_worker

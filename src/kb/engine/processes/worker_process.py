@@ -8,15 +8,15 @@ import uuid
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from kb.child import STOP_WITHIN_SECONDS, Child, listen_to_parent, read_options
 from kb.engine.ingestion.worker import Worker
 from kb.engine.mapping.mapmaker import keep_map
 from kb.engine.model import Lane
-from kb.engine.originals import Bucket
 from kb.engine.upkeep.caretaker import take_care
-from kb.engine.upkeep.housekeeping import keep_up, tune
+from kb.engine.upkeep.housekeeping import keep_forgetting, tune
 from kb.engine.upkeep.scrub import scrub
 from kb.engine.wiring import EngineOptions, open_parts
 from kb.logs import log_to_stderr
@@ -25,8 +25,8 @@ from kb.logs import log_to_stderr
 LOOK_EVERY_SECONDS = 0.5
 # Searches come first when there are not enough cores for both: of a core that both want, a search gets three quarters.
 NICENESS = 5
-# What goes on beside the jobs, for as long as the worker runs.
-UPKEEP = (keep_up, scrub, tune, keep_map)
+# What goes on beside the jobs, while the worker is the one in charge of it.
+UPKEEP = (keep_forgetting, scrub, tune, keep_map)
 
 
 class Nudges:
@@ -78,19 +78,7 @@ def main() -> None:
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, signal.SIG_IGN)
     os.nice(NICENESS)
-    told = read_options()
-    options = EngineOptions(
-        data_dir=Path(told["data_dir"]),
-        model_folder=Path(told["model_folder"]),
-        graph_dir=Path(told["graph_dir"]),
-        max_file_bytes=told["max_file_bytes"],
-        store_url=told["store_url"],
-        concurrency=told["concurrency"],
-        device=told["device"],
-        bucket=Bucket(**told["bucket"]) if told["bucket"] else None,
-        log_format=told["log_format"],
-        threads=told["threads"],
-    )
+    options = TypeAdapter(EngineOptions).validate_python(read_options())
     log_to_stderr("worker", options.log_format)
     stopping, nudges = threading.Event(), Nudges()
 

@@ -1,1 +1,1 @@
-"""How a text becomes hits. `hybrid` is the whole of it on one page."""
+"""How a text becomes hits. `hybrid` puts all of it together."""

@@ -15,8 +15,6 @@ What was tried and dropped (rank fusion, dense feedback, phrase and prefix boost
 
 import logging
 import math
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -52,6 +50,7 @@ from kb.engine.search.fusion import (
 from kb.engine.search.query import ParsedQuery, parse_query
 from kb.engine.search.relevance import estimate_relevance
 from kb.engine.search.snippets import cut_snippet
+from kb.engine.search.suggestion import suggest
 from kb.engine.search.weighing import KNOWN_LANGUAGE, measure_depth, measure_fluency, measure_peak, weigh_vectors
 
 log = logging.getLogger(__name__)
@@ -61,8 +60,6 @@ log = logging.getLogger(__name__)
 CANDIDATES = 200
 # Where documents are wanted and a long one fills the list with its chunks, a longer list is asked for.
 WIDER = (1_000, 5_000, 25_000)
-# A question of many words is no place to look for one misspelt word.
-MAX_WORDS_TO_SPELL = 8
 NO_WORDS = KeywordMatches(NO_MATCHES, best_possible=0.0)
 NOTHING_NEAR = VectorMatches(NO_MATCHES, NO_BACKGROUND)
 
@@ -154,7 +151,7 @@ def _search(
         candidates = candidates.take(relevances >= request.min_relevance)
     page = candidates.take(slice(request.offset, request.offset + request.top))
     hits = _load_hits(store, page, query, keyword.best_possible)
-    suggestion = _suggest(store, request.query, query, hits)
+    suggestion = suggest(store, request.query, query, [hit.chunk.text for hit in hits])
     return SearchOutcome(hits, len(candidates), is_degraded, suggestion, keyword.best_possible)
 
 
@@ -288,34 +285,3 @@ def _keep_best(candidates: Candidates, vectors: LoadedVectors) -> LoadedVectors:
     is_best[order_by_score(candidates)[:CANDIDATES_WITH_PEERS]] = True
     kept = is_best[np.searchsorted(candidates.chunk_ids, vectors.chunk_ids)]
     return LoadedVectors(vectors.chunk_ids[kept], vectors.matrix[kept])
-
-
-def _suggest(store: Store, typed: str, query: ParsedQuery, hits: Sequence[Hit]) -> str | None:
-    """The query as typed, with each word that the base does not know replaced by one it does."""
-    if len(query.words) > MAX_WORDS_TO_SPELL:
-        return None
-    # What stands in a hit is known. To look there is quicker than to look it up, and nearly always enough.
-    texts = [hit.chunk.text.lower() for hit in hits]
-    unseen = [word for word in query.words if not any(_has_word(text, word.lower()) for text in texts)]
-    # A word that is still being typed is rightly spelt as long as something begins like it.
-    if query.beginning in unseen and any(_has_beginning(text, query.beginning.lower()) for text in texts):
-        unseen.remove(query.beginning)
-    better = typed
-    for word, known in store.suggest_words(unseen).items() if unseen else ():
-        better = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", known, better)
-    return None if better == typed else better
-
-
-def _has_word(text: str, word: str) -> bool:
-    """Whether it stands there between characters that surely are no part of a word."""
-    start = text.find(word)
-    while start >= 0:
-        around = text[max(start - 1, 0) : start] + text[start + len(word) : start + len(word) + 1]
-        if around.isascii() and not any(map(str.isalnum, around)):
-            return True
-        start = text.find(word, start + 1)
-    return False
-
-
-def _has_beginning(text: str, word: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(word)}", text) is not None

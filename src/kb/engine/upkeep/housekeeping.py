@@ -24,7 +24,9 @@ def forget_the_old(store: Store, originals: Originals, now: datetime) -> None:
     store.forget_audit_log(before=now - KEEP_AUDIT_LOG)
 
 
-def keep_up(store: Store, originals: Originals, clock: Callable[[], datetime], stopping: threading.Event) -> None:
+def keep_forgetting(
+    store: Store, originals: Originals, clock: Callable[[], datetime], stopping: threading.Event
+) -> None:
     """Forget what is old at once, and then every hour until told to stop."""
     while True:
         try:

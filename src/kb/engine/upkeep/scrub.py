@@ -48,7 +48,7 @@ def scrub_if_due(store: Store, originals: Originals, clock: Callable[[], datetim
     if state.cursor is None and not _is_due(state, clock()):
         return
     found = state.found
-    steps = check_in_steps(store, originals, state.cursor or CheckCursor(), partial(_look_up, rest))
+    steps = check_in_steps(store, originals, state.cursor or CheckCursor(), partial(_watch, rest))
     while True:
         if store.count_jobs().has_work:
             if rest(LOOK_EVERY_SECONDS):
@@ -73,7 +73,7 @@ class _Stopping(Exception):
     """In the middle of a step."""
 
 
-def _look_up(rest: Rest) -> None:
+def _watch(rest: Rest) -> None:
     if rest(0):
         raise _Stopping
 

@@ -1,7 +1,7 @@
 """What every reader of a format returns.
 
 A reader is a module in `readers/` with a function `read(path) -> Extracted`. It runs in a process of its own
-(`child.py`) and may hang, crash or eat memory as it pleases. What it cannot read it tells by `Unreadable`; any
+(`file_child.py`) and may hang, crash or eat memory as it pleases. What it cannot read it tells by `Unreadable`; any
 other exception means a damaged file.
 
 It does not read pictures: it says where one stands and what it is called (`Picture`), and another process

@@ -9,7 +9,7 @@ from kb.engine.ingestion.extraction.ocr.reading import Reading
 
 
 @dataclass
-class Findings:
+class PictureFindings:
     has_pages: bool = False
     """Whether more than a picture here and there was read."""
     pages: list[int] = field(default_factory=list)

@@ -38,7 +38,7 @@ FORMATS = (
     Format("epub", "web.epub", (".epub",)),
     Format("rtf", "office.rtf", (".rtf",)),
     Format("html", "web.html", (".html", ".htm", ".xhtml")),
-    Format("svg", "web.svg", (".svg",), pictures="pictures.drawing", pages="pictures.drawn_page"),
+    Format("svg", "web.svg", (".svg",), pictures="pictures.svg_drawing", pages="pictures.svg_page"),
     Format("jpg", "pictures.picture", (".jpg", ".jpeg", ".jpe", ".jfif"), "pictures.frames", "pictures.pages"),
     Format("png", "pictures.picture", (".png",), "pictures.frames", "pictures.pages"),
     Format("tiff", "pictures.picture", (".tiff", ".tif"), "pictures.frames", "pictures.pages"),
@@ -55,12 +55,12 @@ FORMATS = (
         (".txt", ".text", ".log", ".rst", ".org", ".adoc", ".srt", ".vtt", ".diff", ".patch", ""),
     ),
 )
-READERS = {format.name: format.reader for format in FORMATS}
+READER_OF = {format.name: format.reader for format in FORMATS}
 PICTURE_FORMATS = tuple(format.name for format in FORMATS if format.reader == "pictures.picture")
-PICTURES = {format.name: format.pictures for format in FORMATS if format.pictures}
-PAGES = {format.name: format.pages for format in FORMATS if format.pages}
+PICTURE_LOADER_OF = {format.name: format.pictures for format in FORMATS if format.pictures}
+PAGE_DRAWER_OF = {format.name: format.pages for format in FORMATS if format.pages}
 BY_EXTENSION = {extension: format.name for format in FORMATS for extension in format.extensions}
 
 
 def supported_formats() -> list[str]:
-    return sorted(READERS)
+    return sorted(READER_OF)

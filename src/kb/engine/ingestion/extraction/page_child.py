@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from kb.engine.ingestion.extraction.confinement import be_known_as, confine
-from kb.engine.ingestion.extraction.formats import PAGES
+from kb.engine.ingestion.extraction.formats import PAGE_DRAWER_OF
 from kb.engine.ingestion.extraction.messages import Message, explain, open_channel, render_trace
 
 PROCESS_NAME = "kb-page"
@@ -46,7 +46,7 @@ def main(task: dict[str, Any]) -> None:
 
 def _show(format: str, path: Path, number: int, width: int, is_read: bool) -> Iterator[Message]:  # noqa: FBT001 - told by JSON
     try:
-        drawer = import_module(f"kb.engine.ingestion.extraction.readers.{PAGES[format]}")
+        drawer = import_module(f"kb.engine.ingestion.extraction.readers.{PAGE_DRAWER_OF[format]}")
         path.open("rb").close()
     except (ImportError, OSError) as error:
         # Neither the file nor whoever sent it is to blame.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb.engine.errors import NotFound, Unreadable
-from kb.engine.ingestion.extraction.formats import PAGES
+from kb.engine.ingestion.extraction.formats import PAGE_DRAWER_OF
 from kb.engine.ingestion.extraction.messages import Nonsense, parse, parse_page, parse_png
 from kb.engine.ingestion.extraction.reader_process import CRASHED, Limits, ReaderDied, ReaderProcess
 
@@ -37,7 +37,7 @@ class PagePicture:
 
 def has_pages(format: str) -> bool:
     """Whether documents of the format have any that can be drawn."""
-    return format in PAGES
+    return format in PAGE_DRAWER_OF
 
 
 def draw_page(

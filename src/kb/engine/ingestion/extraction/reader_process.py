@@ -1,4 +1,4 @@
-"""A child that reads one file (`child.py`), or the pictures in it (`ocr/child.py`), or draws a page of it
+"""A child that reads one file (`file_child.py`), or the pictures in it (`ocr/child.py`), or draws a page of it
 (`page_child.py`), as its parent sees it: something to be told, to be heard, and to be killed."""
 
 import contextlib
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kb.engine.errors import Unreadable
-from kb.engine.ingestion.extraction.forked import fork_off
+from kb.engine.ingestion.extraction.forked_process import fork_off
 
 # Whoever cancels a job waits two seconds at most.
 LOOK_UP_EVERY_SECONDS = 0.25

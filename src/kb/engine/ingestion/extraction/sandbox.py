@@ -1,9 +1,9 @@
 """Reading strangers' files without being harmed by them: each is read by a child process, and its text is all we take.
 
-The child (`child.py`) is started for one document, confined before it imports any parser, and gone when the document
-is read, when it is given up, or when this process dies. It sends the text part by part, so a part that kills it is
-known: another child goes on behind it, and the document tells which parts are missing. What it sends is bounded here,
-since a child that was taken over by its file may send anything.
+The child (`file_child.py`) is started for one document, confined before it imports any parser, and gone when the
+document is read, when it is given up, or when this process dies. It sends the text part by part, so a part that kills
+it is known: another child goes on behind it, and the document tells which parts are missing. What it sends is bounded
+here, since a child that was taken over by its file may send anything.
 
 Pictures are read by children of another kind (`recognition.py`, `ocr/child.py`), which take a thousand times as long.
 The file is read far ahead of what is asked for, so that there is something to do for each of them.
@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.extracted import Picture
-from kb.engine.ingestion.extraction.findings import Findings
+from kb.engine.ingestion.extraction.findings import PictureFindings
 from kb.engine.ingestion.extraction.messages import Head, Message, Nonsense, parse, parse_head, parse_part
 from kb.engine.ingestion.extraction.reader_process import CRASHED, TOO_MUCH, Limits, ReaderDied, ReaderProcess
 from kb.engine.ingestion.extraction.recognition import Recognition
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 MAX_RESTARTS = 3
 DEFAULT_LIMITS = Limits()
 
-_MODULE = "kb.engine.ingestion.extraction.child"
+_MODULE = "kb.engine.ingestion.extraction.file_child"
 
 Heard = TypeVar("Heard")
 
@@ -62,7 +62,7 @@ class Extraction:
         self._restarts = 0
         self._characters = self._characters_ahead = 0
         self._unread: set[int] = set()
-        self.findings = Findings()
+        self.findings = PictureFindings()
         """What was read in pictures so far."""
         self._recognition = Recognition(format, path, watch=watch)
         self._reader = self._start(first_part=0)

@@ -125,7 +125,11 @@ def translated_errors() -> Iterator[None]:
 
 
 def repeating(method: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
-    """Each method of a store is one transaction, so it can be done again from its beginning."""
+    """Have it done again from its beginning if another transaction was in the way.
+
+    A method of a store is one transaction, of which nothing has happened then. Of `tune_search`, which is many, each is
+    right by itself, whether it is done once or twice.
+    """
 
     @wraps(method)
     def repeat(*arguments: Arguments.args, **named: Arguments.kwargs) -> Returned:

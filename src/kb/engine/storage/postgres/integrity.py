@@ -11,7 +11,7 @@ from kb.engine.storage.postgres.chunks import CHUNKS, read_title_terms
 from kb.engine.storage.postgres.connection import PostgresConnection
 from kb.engine.storage.postgres.database import Database
 from kb.engine.storage.postgres.terms import find_chunk_terms, to_token
-from kb.engine.storage.tables.checking import Findings, ScrubRows, check_document, check_job, hash_of, size_of
+from kb.engine.storage.tables.integrity import Findings, ScrubPart, check_document, check_job, hash_of, size_of
 from kb.engine.storage.tables.rows import fetch_all
 
 ROWS_PER_BATCH = 500
@@ -19,7 +19,7 @@ ROWS_PER_BATCH = 500
 MAX_CHUNKS_TO_COMPARE = 300_000
 
 
-class IntegrityRows(ScrubRows):
+class IntegrityPart(ScrubPart):
     """The part of the store that checks the others."""
 
     _database: Database

@@ -30,9 +30,9 @@ from kb.engine.storage.postgres.values import to_numbers
 from kb.engine.storage.postgres.vocabulary import PhraseCounts, PostgresWords
 from kb.engine.storage.tables.allowed import AllowedDocuments, AllowedScopes
 from kb.engine.storage.words.completion import find_completions
-from kb.engine.storage.words.phrases import Phrase, find_phrases
+from kb.engine.storage.words.phrases import MOST_COMBINED, Phrase, find_phrases
 from kb.engine.storage.words.scores import best_possible_score, inverse_frequency
-from kb.engine.storage.words.spelling import suggest_word
+from kb.engine.storage.words.spelling import suggest_words
 
 # So many chunks are compared with the query, or twice as many as are wanted: some milliseconds.
 COMPARED = 1_000
@@ -42,8 +42,6 @@ FEW_CHUNKS = 5_000
 SHARE_WALKED = 0.2
 # Nor is a chunk compared with more words than these on the way.
 MOST_WORDS_WALKED = 10
-# More words than this are not combined with one another: the most common hardly tell chunks apart.
-MOST_COMBINED = 5
 
 NOTHING = ChunkTokens.of(np.empty((7, 0), np.int64))
 # In one row, and as bytes: to make thousands of rows of numbers would take Python longer than all the rest.
@@ -65,7 +63,7 @@ class Sought:
     worth: float
 
 
-class KeywordRows:
+class KeywordsPart:
     """The part of the store that finds chunks by their words."""
 
     _database: Database
@@ -105,9 +103,7 @@ class KeywordRows:
 
     def suggest_words(self, words: Sequence[str]) -> dict[str, str]:
         with self._database.read() as db:
-            known = PostgresWords(db, self._phrase_counts)
-            meant = {word: suggest_word(known, word) for word in words}
-        return {word: known_word for word, known_word in meant.items() if known_word is not None}
+            return suggest_words(PostgresWords(db, self._phrase_counts), words)
 
 
 def _look_up(known: PostgresWords, phrase: Phrase) -> Sought:

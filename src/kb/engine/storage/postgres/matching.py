@@ -38,7 +38,7 @@ SAMPLED = 1_000
 MOST_ASKED = 1_000
 
 
-class MatchingRows:
+class MatchingPart:
     """The part of the store that finds chunks by their meaning."""
 
     _database: Database

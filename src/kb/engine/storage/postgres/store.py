@@ -18,9 +18,9 @@ from kb.engine.model import Statistics
 from kb.engine.ports import Store
 from kb.engine.storage.postgres.connection import PostgresConnection
 from kb.engine.storage.postgres.database import Database, repeat_each
-from kb.engine.storage.postgres.integrity import IntegrityRows
-from kb.engine.storage.postgres.keywords import KeywordRows
-from kb.engine.storage.postgres.matching import MatchingRows
+from kb.engine.storage.postgres.integrity import IntegrityPart
+from kb.engine.storage.postgres.keywords import KeywordsPart
+from kb.engine.storage.postgres.matching import MatchingPart
 from kb.engine.storage.postgres.migrations import create_schema
 from kb.engine.storage.postgres.near_index import build_near_index, describe_vectors
 from kb.engine.storage.postgres.notices import watch_jobs
@@ -35,7 +35,7 @@ from kb.engine.storage.tables.statistics import read_statistics
 
 
 @repeat_each(of=Store)
-class PostgresStore(SharedParts, KeywordRows, MatchingRows, IntegrityRows):
+class PostgresStore(SharedParts, KeywordsPart, MatchingPart, IntegrityPart):
     _database: Database
 
     def __init__(self, url: str, *, model_fingerprint: str, concurrency: int = 1) -> None:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from kb.engine.storage.words.tokens import find_terms
+from kb.engine.storage.words.terms import find_terms
 from kb.engine.words import is_unspaced, space_out
 
 # A longer term, which is no word but a key or a checksum, is known by its beginning and a digest: an index of terms

@@ -10,17 +10,12 @@ from kb.engine.storage.postgres.phrase_conditions import PhraseTokens, has_phras
 from kb.engine.storage.postgres.terms import find_known_terms, find_pairs, shorten, to_token
 from kb.engine.storage.tables.rows import fetch_all
 from kb.engine.storage.words.phrases import Phrase
-from kb.engine.storage.words.tokens import tokenize
-from kb.engine.storage.words.vocabulary import LAST, Frequency
+from kb.engine.storage.words.terms import tokenize
+from kb.engine.storage.words.vocabulary import FEWEST_TO_BE_SURE, LAST, MOST_COUNTS, STALE_SHARE, Frequency
 from kb.engine.words import space_out
 
 # Terms that begin like a word, the most common first: the index is asked for each of them.
 MOST_TERMS_OF_A_BEGINNING = 300
-MOST_COUNTS = 20_000
-# Fewer are counted anew after any change: of a phrase that seems to be nowhere no chunk is looked for.
-FEWEST_TO_BE_SURE = 200
-# And all are when so large a share of the chunks has come or gone.
-STALE_SHARE = 0.01
 
 
 class PhraseCounts:

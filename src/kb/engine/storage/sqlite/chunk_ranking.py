@@ -21,10 +21,10 @@ from kb.engine.model import Ids, Mask, Scope, Scores
 from kb.engine.storage.sqlite.chunk_places import AllowedChunks
 from kb.engine.storage.sqlite.match_expression import build_match_expression, expression_of, quote
 from kb.engine.storage.sqlite.word_index import Words, read_ids
+from kb.engine.storage.sqlite.word_plan import RANKED_IN_FULL, CountedPhrase, WordPlan, budget_of, plan_words
 from kb.engine.storage.tables.rows import fetch_all
-from kb.engine.storage.words.phrases import Phrase, find_excluded
+from kb.engine.storage.words.phrases import MOST_COMBINED, Phrase, find_excluded
 from kb.engine.storage.words.scores import TITLE_WEIGHT
-from kb.engine.storage.words.word_plan import RANKED_IN_FULL, CountedPhrase, WordPlan, budget_of, plan_words
 
 COLUMN_WEIGHTS = f"{TITLE_WEIGHT}, 1.0, 1.0"
 # So many times its budget may be exceeded by the rarest word alone; beyond that its chunks are picked first.
@@ -33,8 +33,6 @@ TOLERANCE = 2
 TOLERANCE_OF_WALKING = 4
 # So many more of the best are asked for than would be allowed on average.
 SPARE_SHARE = 1.5
-# More words than this are not combined with one another: the most common hardly tell chunks apart.
-MOST_COMBINED = 5
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from kb.engine.model import DocumentId, EventKind, JobId, Vector, Vectors
 from kb.engine.model.portable import PortableChunk
 from kb.engine.storage.sqlite.chunks import delete_chunks, empty_full_text, insert_chunk, insert_vector
 from kb.engine.storage.sqlite.index_log import log_change
-from kb.engine.storage.sqlite.vectors.tokens import remove_token
+from kb.engine.storage.sqlite.vectors.files import remove_token
 from kb.engine.storage.tables import journal
 from kb.engine.storage.tables.rows import fetch_all
 

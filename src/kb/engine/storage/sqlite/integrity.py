@@ -24,8 +24,8 @@ from kb.engine.model import (
 from kb.engine.storage.sqlite.checksums import register_checksum
 from kb.engine.storage.sqlite.chunks import empty_full_text
 from kb.engine.storage.sqlite.database import Database, open_untouched, translated_errors
-from kb.engine.storage.tables.checking import Findings, ScrubRows, check_document, check_job, hash_of, size_of
 from kb.engine.storage.tables.chunks import spaced_or_none
+from kb.engine.storage.tables.integrity import Findings, ScrubPart, check_document, check_job, hash_of, size_of
 from kb.engine.storage.tables.rows import fetch_all
 
 ROWS_PER_BATCH = 500
@@ -41,7 +41,7 @@ DAMAGED = (apsw.CorruptError, apsw.NotADBError)
 DAMAGED_OR_ODD = (*DAMAGED, apsw.SQLError)
 
 
-class IntegrityRows(ScrubRows):
+class IntegrityPart(ScrubPart):
     """The part of the store that checks the others."""
 
     _database: Database

@@ -12,12 +12,12 @@ from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.time_limit import time_limited
 from kb.engine.storage.sqlite.vectors.index import VectorIndex
 from kb.engine.storage.sqlite.word_index import WordIndex, Words
+from kb.engine.storage.sqlite.word_plan import CountedPhrase
 from kb.engine.storage.tables.allowed import AllowedScopes
 from kb.engine.storage.words.completion import find_completions
 from kb.engine.storage.words.phrases import Phrase, find_phrases
 from kb.engine.storage.words.scores import BM25_K1, best_possible_score, inverse_frequency
-from kb.engine.storage.words.spelling import suggest_word
-from kb.engine.storage.words.word_plan import CountedPhrase
+from kb.engine.storage.words.spelling import suggest_words
 
 # Of a word that only adds to the score less is expected: it gives one inverse document frequency to whoever has it,
 # where bm25 gives 1.4 for two mentions. With this the first hits have the same share of the best possible score as if
@@ -27,7 +27,7 @@ SHARE_OF_ADDED_WORD = 1 / 1.4
 LONGEST_SEARCH_SECONDS = 0.25
 
 
-class KeywordRows:
+class KeywordsPart:
     """The part of the store that finds chunks by their words."""
 
     _database: Database
@@ -76,9 +76,7 @@ class KeywordRows:
 
     def suggest_words(self, words: Sequence[str]) -> dict[str, str]:
         with self._database.read() as db:
-            known = self._word_index.at(db)
-            meant = {word: suggest_word(known, word) for word in words}
-        return {word: known_word for word, known_word in meant.items() if known_word is not None}
+            return suggest_words(self._word_index.at(db), words)
 
 
 def register_row_count(connection: apsw.Connection) -> None:

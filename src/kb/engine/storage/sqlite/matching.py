@@ -14,7 +14,7 @@ from kb.engine.storage.tables.id_sets import IdSet
 from kb.engine.storage.words.phrases import find_excluded, find_required
 
 
-class MatchingRows:
+class MatchingPart:
     """The part of the store that finds chunks by their meaning."""
 
     _database: Database

@@ -1,23 +1,17 @@
 """The store on SQLite: everything in one file, on one machine.
 
-The work is done by the parts it is composed of, one a subject, which share one `Database`:
-
-- `base`: what the base is known by, and whether it can be written
-- `documents`: documents with their chunks, words and vectors; `chunks`: those that a search found
-- `revisions`: what notes said before; `tags`
-- `jobs`: the queue; `claims`: what workers do with it; `reindexing`: work that goes through all documents
-- `journal`: what happened, for the audit log and for those who watch
-- `portable`: whole documents on their way from base to base
-- `keywords`: finding chunks by word, and words that were meant; `matching`: by vector
-- `mapping`: where documents lie on the map
-- `integrity`: checking that all of it is still what was written
-
-Each public method is one transaction, or part of that of `one_moment`. The invariants that the parts keep together:
+The work is done by the parts it is composed of, one a subject, which share one `Database`: those in `storage/tables`,
+which PostgreSQL has too, and `keywords`, `matching` and `integrity` beside this module. The invariants that they keep
+together:
 
 1. A chunk, its row in `chunks_fts` and its row in `embeddings` exist together or not at all.
 2. A document's `chunk_count` is the number of its chunks; they are numbered from 0 without gaps.
 3. Whatever changes the chunks of a document writes the document into `index_log` in the same transaction.
 4. A job is completed in the transaction that writes its document.
+
+Tried and dropped: the `vec0` table of sqlite-vec for the vectors. It searched six times slower than a matrix product,
+grew whenever documents were indexed anew, and was no faster under a filter (docs/decisions/0004). There is no unit of
+work either: what two methods would have to do in one transaction becomes a method (docs/decisions/0002).
 """
 
 import threading
@@ -34,15 +28,14 @@ from kb.engine.storage.sqlite.chunk_places import ChunkPlaces
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.full_text import merge_full_text
 from kb.engine.storage.sqlite.index_log import newest_change
-from kb.engine.storage.sqlite.integrity import IntegrityRows
-from kb.engine.storage.sqlite.keywords import KeywordRows, register_row_count
-from kb.engine.storage.sqlite.matching import MatchingRows
+from kb.engine.storage.sqlite.integrity import IntegrityPart
+from kb.engine.storage.sqlite.keywords import KeywordsPart, register_row_count
+from kb.engine.storage.sqlite.matching import MatchingPart
 from kb.engine.storage.sqlite.migrations import create_schema, refuse_old_base
 from kb.engine.storage.sqlite.vectors.building import build_files
-from kb.engine.storage.sqlite.vectors.files import remove_all_files, remove_strays
+from kb.engine.storage.sqlite.vectors.files import read_token, remove_all_files, remove_strays
 from kb.engine.storage.sqlite.vectors.index import VectorIndex
 from kb.engine.storage.sqlite.vectors.reading import count_chunks
-from kb.engine.storage.sqlite.vectors.tokens import read_token
 from kb.engine.storage.sqlite.word_index import WordIndex
 from kb.engine.storage.tables.allowed import AllowedScopes
 from kb.engine.storage.tables.parts import SharedParts
@@ -50,7 +43,7 @@ from kb.engine.storage.tables.statistics import read_statistics
 from kb.engine.words import fold
 
 
-class SqliteStore(SharedParts, KeywordRows, MatchingRows, IntegrityRows):
+class SqliteStore(SharedParts, KeywordsPart, MatchingPart, IntegrityPart):
     _database: Database
 
     def __init__(self, path: Path, *, model_fingerprint: str) -> None:

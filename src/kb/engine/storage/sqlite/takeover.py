@@ -18,7 +18,12 @@ from pathlib import Path, PureWindowsPath
 import apsw
 
 from kb.engine.errors import Unavailable
-from kb.engine.model.limits import MAX_SOURCE_PATH_CHARACTERS, MAX_TAG_CHARACTERS, MAX_TITLE_CHARACTERS
+from kb.engine.model.limits import (
+    MAX_DERIVED_TITLE_CHARACTERS,
+    MAX_SOURCE_PATH_CHARACTERS,
+    MAX_TAG_CHARACTERS,
+    MAX_TITLE_CHARACTERS,
+)
 from kb.engine.model.naming import CONTROL_CHARACTERS
 from kb.engine.model.portable import PortableChunk
 from kb.engine.originals import FolderOriginals, compute_digest, sync_folder
@@ -51,7 +56,6 @@ FORMATS = PICTURES | {
 }
 FORMAT_OF_NAME = {"markdown": "md", "text": "txt", "jpeg": "jpg", "htm": "html", "tif": "tiff"}
 
-MAX_DERIVED_TITLE_CHARACTERS = 80
 LARGEST_PAGE = 2**31
 # There must be room for the ids to come.
 LARGEST_ID = 2**53

@@ -28,18 +28,13 @@ from kb.engine.storage.sqlite.match_expression import expression_of
 from kb.engine.storage.sqlite.time_limit import time_limited
 from kb.engine.storage.tables.rows import LARGEST_ID, fetch_all
 from kb.engine.storage.words.phrases import Phrase
-from kb.engine.storage.words.tokens import find_terms, tokenize
-from kb.engine.storage.words.vocabulary import LAST, Frequency
+from kb.engine.storage.words.terms import find_terms, tokenize
+from kb.engine.storage.words.vocabulary import FEWEST_TO_BE_SURE, LAST, MOST_COUNTS, STALE_SHARE, Frequency
 
 Bits = npt.NDArray[np.uint8]
 
 # Of a million chunks some thousand words, which is nearly all that are common; of 100,000 all.
 MOST_BYTES = 96 * 1024 * 1024
-MOST_COUNTS = 20_000
-# Fewer are counted anew after any change: of a word that seems to be nowhere no chunk is looked for.
-FEWEST_TO_BE_SURE = 200
-# All is made anew when so large a share of the chunks has come or gone.
-STALE_SHARE = 0.01
 MOST_IDS_PER_CHUNK = 8
 
 # The id of the last chunk falls when it is deleted; the highest that there ever was never does.

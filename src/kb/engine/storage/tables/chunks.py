@@ -13,7 +13,7 @@ from kb.engine.storage.tables.rows import CHUNK_COLUMNS, fetch_all, load_documen
 from kb.engine.words import space_out
 
 
-class ChunkRows:
+class ChunksPart:
     """The part of the store that reads what its searches found."""
 
     _database: Database

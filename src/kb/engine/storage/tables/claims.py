@@ -1,9 +1,7 @@
 """Jobs, as workers see them.
 
-A worker *claims* a job: the row says who may work on it (the number of the attempt) and until when (the
-lease). A worker that is alive renews the lease; one that died does not, and the next claim takes the job
-over with the next attempt number. Everything a worker writes names its attempt, so a worker that was only
-slow, not dead, finds its claim gone and its work is dropped: a job may run twice, but counts once.
+A job's row says who may work on it (the number of the attempt) and until when (the lease). All that a worker writes
+names its attempt, and is refused with `ClaimLost` once there is a newer one: `ingestion/worker.py` tells why.
 """
 
 from datetime import datetime, timedelta
@@ -23,16 +21,12 @@ from kb.engine.model import (
 )
 from kb.engine.ports import ClaimLost
 from kb.engine.storage.tables.connection import Connection, Database
-from kb.engine.storage.tables.documents import (
-    find_same_document,
-    find_same_to_change,
-    insert_document,
-    overwrite_document,
-)
+from kb.engine.storage.tables.documents import insert_document, overwrite_document
 from kb.engine.storage.tables.job_rows import PRIORITY_OF_LANE, to_work
 from kb.engine.storage.tables.journal import announce_job, record_change
 from kb.engine.storage.tables.meta import read_meta
 from kb.engine.storage.tables.rows import fetch_all, load_document, to_text
+from kb.engine.storage.tables.sameness import find_same_document, find_same_to_change
 from kb.engine.storage.tables.tags import add_tags
 
 MAX_ATTEMPTS = 5
@@ -63,7 +57,7 @@ IS_OVERTAKEN = (
 OVERTAKEN = "A later submission for the same source path was done first, so this one changed nothing."
 
 
-class ClaimRows:
+class ClaimsPart:
     """The part of the store that gives jobs to workers."""
 
     _database: Database

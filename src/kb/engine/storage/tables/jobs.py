@@ -32,7 +32,7 @@ from kb.engine.storage.tables.journal import record_job
 from kb.engine.storage.tables.rows import fetch_all, job_id_of, to_text
 
 
-class JobRows:
+class JobsPart:
     """The part of the store that keeps the queue."""
 
     _database: Database
@@ -110,7 +110,7 @@ class JobRows:
             if db.execute("SELECT payload IS NULL FROM jobs WHERE id = ?", (job.id,)).get:
                 raise JobFinished(f"The file or text that job {job.id} was given has been forgotten. Add it again.")
             # Attempts go on counting, since they fence off a worker that may still be busy with an earlier
-            # one; the five that a job has are counted from here.
+            # one; the MAX_ATTEMPTS that a job has are counted from here.
             db.execute(
                 "UPDATE jobs SET status = 'queued', attempts_before = attempts, available_at = ?, error_code = NULL, "
                 "error_message = NULL, started_at = NULL, finished_at = NULL, step = '', message = '', "

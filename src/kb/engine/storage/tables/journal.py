@@ -19,7 +19,7 @@ EVENT_OF_ACTION = {
 }
 
 
-class JournalRows:
+class JournalPart:
     """The part of the store that tells what happened."""
 
     _database: Database

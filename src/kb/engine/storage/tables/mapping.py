@@ -20,7 +20,7 @@ from kb.engine.storage.tables.journal import announce_map
 from kb.engine.storage.tables.rows import damage_told, fetch_all, load_tags, to_datetime
 
 
-class MappingRows:
+class MappingPart:
     """The part of the store that knows the map."""
 
     _database: Database

@@ -30,7 +30,7 @@ COLUMNS = (
 )
 
 
-class PortableRows:
+class PortablePart:
     """The part of the store that gives and takes whole documents."""
 
     _database: Database

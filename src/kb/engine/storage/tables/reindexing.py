@@ -21,7 +21,7 @@ STALE = "(vector_model < ?1 OR vector_model > ?1) AND chunk_count > 0"
 TO_INDEX = {IndexSource.ORIGINALS: "?1 = ?1", IndexSource.CHUNKS: STALE}
 
 
-class ReindexingRows:
+class ReindexingPart:
     """The part of the store that makes derived data anew."""
 
     _database: Database

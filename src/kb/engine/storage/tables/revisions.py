@@ -14,7 +14,7 @@ REVISIONS = (
 )
 
 
-class RevisionRows:
+class RevisionsPart:
     """The part of the store that keeps the history of notes."""
 
     _database: Database

@@ -9,7 +9,7 @@ from kb.engine.storage.tables.journal import record_change
 from kb.engine.storage.tables.rows import fetch_all, load_unchanged_document
 
 
-class TagRows:
+class TagsPart:
     """The part of the store that keeps tags."""
 
     _database: Database

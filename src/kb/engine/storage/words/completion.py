@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from kb.engine.errors import TooBroad
 from kb.engine.storage.words.phrases import Phrase, build_beginning
-from kb.engine.storage.words.tokens import find_terms
+from kb.engine.storage.words.terms import find_terms
 from kb.engine.storage.words.vocabulary import LAST, Vocabulary
 from kb.engine.words import fold, space_out
 

@@ -8,6 +8,8 @@ from kb.engine.words import WORD, SoughtForm, forms_of, pair_up, space_out, spli
 
 # Chunks are ranked by each phrase in turn; beyond this a longer query only costs time. Other forms are not counted.
 MAX_PHRASES = 64
+# More words than this are not combined with one another: the most common hardly tell chunks apart.
+MOST_COMBINED = 5
 
 
 class Phrase(NamedTuple):

@@ -1,11 +1,11 @@
 """Which word of the base was probably meant by one that is nowhere in it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from kb.engine.errors import TooBroad
 from kb.engine.storage.words.phrases import Phrase
-from kb.engine.storage.words.tokens import find_terms
+from kb.engine.storage.words.terms import find_terms
 from kb.engine.storage.words.vocabulary import LAST, Vocabulary
 from kb.engine.words import space_out
 
@@ -15,7 +15,13 @@ SHORTEST_WORD = 4
 LONGEST_SEARCH_SECONDS = 0.05
 
 
-def suggest_word(known: Vocabulary, word: str) -> str | None:
+def suggest_words(known: Vocabulary, words: Iterable[str]) -> dict[str, str]:
+    """By each word that is nowhere in the base the one that was probably meant, if there is one."""
+    meant = {word: _suggest_word(known, word) for word in words}
+    return {word: known_word for word, known_word in meant.items() if known_word is not None}
+
+
+def _suggest_word(known: Vocabulary, word: str) -> str | None:
     if len(word) < SHORTEST_WORD or not word.isalpha():
         return None
     terms = find_terms(word)

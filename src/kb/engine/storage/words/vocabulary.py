@@ -10,6 +10,13 @@ from kb.engine.storage.words.phrases import Phrase
 LAST = chr(sys.maxunicode)
 """Behind a term: comes after all that begin like it."""
 
+# Of what was counted so much is remembered from one search to the next.
+MOST_COUNTS = 20_000
+# Fewer are counted anew after any change: of a word that seems to be nowhere no chunk is looked for.
+FEWEST_TO_BE_SURE = 200
+# And all are when so large a share of the chunks has come or gone.
+STALE_SHARE = 0.01
+
 
 class Frequency(NamedTuple):
     chunks: int

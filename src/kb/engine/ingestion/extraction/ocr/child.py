@@ -15,7 +15,7 @@ from typing import Any
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.cleaning import clean
 from kb.engine.ingestion.extraction.confinement import allow_cpu_seconds, be_known_as, confine, give_way
-from kb.engine.ingestion.extraction.formats import PICTURES
+from kb.engine.ingestion.extraction.formats import PICTURE_LOADER_OF
 from kb.engine.ingestion.extraction.messages import Message, explain, open_channel, render_reading, render_trace
 from kb.engine.ingestion.extraction.ocr.reading import OCR_FAILED, Reading
 
@@ -40,7 +40,7 @@ def _hear_names() -> Iterator[str]:
 
 def _read(format: str, path: Path, threads: int, names: Iterator[str]) -> Iterator[Message]:
     try:
-        loader = import_module(f"kb.engine.ingestion.extraction.readers.{PICTURES[format]}")
+        loader = import_module(f"kb.engine.ingestion.extraction.readers.{PICTURE_LOADER_OF[format]}")
         page_reader = import_module("kb.engine.ingestion.extraction.ocr.page").PageReader(threads=threads)
         path.open("rb").close()
     except Exception as error:  # noqa: BLE001 - nothing of the file is read yet, so it is not to blame

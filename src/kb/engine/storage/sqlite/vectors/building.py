@@ -21,12 +21,14 @@ from kb.engine.storage.sqlite.vectors.files import (
     new_folder,
     open_rows,
     read_about,
+    read_token,
     remove_files,
+    remove_token,
     write_about,
     write_rows,
+    write_token,
 )
 from kb.engine.storage.sqlite.vectors.reading import count_chunks_of, count_vectors, read_vectors
-from kb.engine.storage.sqlite.vectors.tokens import read_token, remove_token, write_token
 
 # Up to here comparing all takes 7 ms at most.
 CODED_FROM = 50_000

@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
+import apsw
 import numpy as np
 
 from kb.engine.model import Ids
@@ -29,10 +30,13 @@ from kb.engine.originals import sync_folder
 from kb.engine.storage.sqlite.vectors.coded import SAMPLED_ROWS, CodedRows, count_steps, measure_steps
 from kb.engine.storage.sqlite.vectors.codes import BITS_PER_WORD, Codes, encode
 from kb.engine.storage.sqlite.vectors.reading import Batch
+from kb.engine.storage.tables.meta import read_meta, write_meta
 
 Layout: TypeAlias = dict[str, tuple[np.dtype[Any], tuple[int, ...]]]
 
 FORMAT = 2
+# In `meta`, the token of the files that belong to the base.
+META_KEY = "vector_files"
 UNFINISHED = ".unfinished"
 MADE_WITHIN_SECONDS = 3600
 
@@ -74,6 +78,18 @@ class VectorFiles:
             _overwrite(self.folder / "vectors", rows, self.about.dimension * self.rows.steps.itemsize)
             for column in range(columns_of_codes[0]):
                 _overwrite(self.folder / "codes", column * self.about.count + rows, self.rows.codes.itemsize)
+
+
+def read_token(db: apsw.Connection) -> str | None:
+    return read_meta(db, META_KEY)
+
+
+def write_token(db: apsw.Connection, token: str) -> None:
+    write_meta(db, META_KEY, token)
+
+
+def remove_token(db: apsw.Connection) -> None:
+    db.execute("DELETE FROM meta WHERE key = ?", (META_KEY,))
 
 
 def folder_of(base: Path, token: str) -> Path:

@@ -20,7 +20,7 @@ import numpy as np
 from kb.engine.model import VectorIndexState
 from kb.engine.storage.sqlite.index_log import documents_changed_since, newest_change
 from kb.engine.storage.sqlite.vectors.exact import ExactRows
-from kb.engine.storage.sqlite.vectors.files import VectorFiles, open_files
+from kb.engine.storage.sqlite.vectors.files import VectorFiles, open_files, read_token
 from kb.engine.storage.sqlite.vectors.reading import (
     count_chunks,
     count_chunks_of,
@@ -29,7 +29,6 @@ from kb.engine.storage.sqlite.vectors.reading import (
     read_vectors_of,
 )
 from kb.engine.storage.sqlite.vectors.snapshot import Snapshot
-from kb.engine.storage.sqlite.vectors.tokens import read_token
 
 # More are not read into memory while somebody waits: 230 MB, and half a second.
 MOST_EXACT_ROWS = 150_000

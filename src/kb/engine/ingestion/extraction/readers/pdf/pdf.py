@@ -56,10 +56,10 @@ def open_document(path: Path) -> pdfium.PdfDocument:
     """Raises `Unreadable`."""
     try:
         document = pdfium.PdfDocument(path)
-    except pdfium.PdfiumError as exc:
-        if exc.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
-            raise encrypted() from exc
-        raise corrupt("It may be cut short.") from exc
+    except pdfium.PdfiumError as error:
+        if error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
+            raise encrypted() from error
+        raise corrupt("It may be cut short.") from error
     # Before the first page is loaded: fields have values only in a document whose form is known.
     with contextlib.suppress(pdfium.PdfiumError):
         document.init_forms()

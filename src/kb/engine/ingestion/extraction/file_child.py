@@ -13,7 +13,7 @@ from typing import Any
 from kb.engine.ingestion.extraction.cleaning import clean
 from kb.engine.ingestion.extraction.confinement import be_known_as, confine
 from kb.engine.ingestion.extraction.extracted import Extracted, Picture
-from kb.engine.ingestion.extraction.formats import READERS
+from kb.engine.ingestion.extraction.formats import READER_OF
 from kb.engine.ingestion.extraction.messages import (
     Message,
     explain,
@@ -39,7 +39,7 @@ def main(task: dict[str, Any]) -> None:
 
 def _read(format: str, path: Path, first_part: int, *, force_ocr: bool) -> Iterator[Message]:
     try:
-        reader = import_module(f"kb.engine.ingestion.extraction.readers.{READERS[format]}")
+        reader = import_module(f"kb.engine.ingestion.extraction.readers.{READER_OF[format]}")
         read = getattr(reader, "read_as_pictures", reader.read) if force_ocr else reader.read
         path.open("rb").close()
     except (ImportError, OSError) as error:

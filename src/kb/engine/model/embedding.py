@@ -1,10 +1,19 @@
-"""What a model computes on."""
+"""The model that makes vectors, and what it computes on."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Device: TypeAlias = Literal["cpu", "cuda", "rocm"]
 WantedDevice: TypeAlias = Literal["auto", "cpu", "cuda", "rocm"]
+
+
+@dataclass(frozen=True)
+class EmbeddingModel:
+    name: str
+    dimension: int
+    window: int
+    fingerprint: str
+    """Changes whenever the model would give the same text other numbers; vectors of two fingerprints never meet."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from kb.engine.storage.tables.meta import read_meta, write_meta
 from kb.engine.storage.tables.rows import fetch_all, to_json, to_text
 
 
-class ScrubRows:
+class ScrubPart:
     """The part of the store that knows how far the check in the background has come."""
 
     _database: Database

@@ -1,4 +1,4 @@
-"""Processes that were forked off another one (`forker.py`), as the one sees them that asked for them."""
+"""Processes that were forked off another one (`fork_server.py`), as the one sees them that asked for them."""
 
 import atexit
 import contextlib
@@ -12,14 +12,14 @@ from io import FileIO
 from typing import Any
 
 from kb.engine.errors import Unavailable
-from kb.engine.ingestion.extraction.forker import IS_FORKED, IS_NOT_FORKED
+from kb.engine.ingestion.extraction.fork_server import IS_FORKED, IS_NOT_FORKED
 
 # Nothing of the environment or the current folder matters to it: -I, -S. It imports what its parent imports.
 _COMMAND = (sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c")
 _PROGRAM = """
 import sys
 sys.path[:] = sys.argv[1:]
-from kb.engine.ingestion.extraction.forker import main
+from kb.engine.ingestion.extraction.fork_server import main
 main()
 """
 # Libraries that compute start a thread a core, and hold memory for each, even if they are to use one.
@@ -72,7 +72,7 @@ class Forked:
             opened.close()
 
 
-class _Forker:
+class _ForkServer:
     """Started with the first that is asked for, and anew if it was killed."""
 
     def __init__(self) -> None:
@@ -128,12 +128,12 @@ class _Forker:
         return line
 
 
-_FORKER = _Forker()
-fork_off = _FORKER.fork_off
+_FORK_SERVER = _ForkServer()
+fork_off = _FORK_SERVER.fork_off
 """Have a process forked off which runs `main` of a module with the task. Raises `Unavailable`."""
 
 
-def _ask(forker: socket.socket, request: bytes) -> Forked:
+def _ask(server: socket.socket, request: bytes) -> Forked:
     answer = b""
     with contextlib.ExitStack() as ours:
         with contextlib.ExitStack() as its_ends:
@@ -144,7 +144,7 @@ def _ask(forker: socket.socket, request: bytes) -> Forked:
             line, its_line = socket.socketpair()
             its_ends.enter_context(its_line), ours.enter_context(line)
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                socket.send_fds(forker, [request], [hears.fileno(), says.fileno(), its_line.fileno()])
+                socket.send_fds(server, [request], [hears.fileno(), says.fileno(), its_line.fileno()])
         line.settimeout(_FORK_WITHIN_SECONDS)
         with contextlib.suppress(TimeoutError):
             answer = line.recv(len(IS_FORKED))

@@ -1,4 +1,4 @@
-"""The process that readers are forked off. `forked.py` starts it, and asks it for one reader after the other.
+"""The process that readers are forked off. `forked_process.py` starts it, and asks it for one reader after the other.
 
 To start Python and import what every reader needs takes ten times as long as to fork a process that has done both. This
 one has no threads, is given no file and imports no parser, so each reader begins as the first one did: with nothing of
@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 # Imported for those who are forked off: its imports are theirs too.
-import kb.engine.ingestion.extraction.child  # noqa: F401
+import kb.engine.ingestion.extraction.file_child  # noqa: F401
 
 IS_FORKED = b"+"
 IS_NOT_FORKED = b"-"

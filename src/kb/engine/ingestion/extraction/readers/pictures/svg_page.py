@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from kb.engine.ingestion.extraction.readers.pictures.drawing import draw
+from kb.engine.ingestion.extraction.readers.pictures.svg_drawing import draw
 from kb.engine.ingestion.extraction.readers.shared.paper import fit
 
 

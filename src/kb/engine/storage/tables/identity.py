@@ -8,7 +8,7 @@ from kb.engine.storage.tables.connection import Database
 from kb.engine.storage.tables.meta import read_meta, write_meta
 
 
-class BaseRows:
+class IdentityPart:
     """The part of the store that is about the base as a whole."""
 
     _database: Database

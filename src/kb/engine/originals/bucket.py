@@ -75,13 +75,13 @@ _COPY = re.compile(r"([0-9a-f]{64})/[^/]+")
 @contextmanager
 def open_bucket(
     bucket: Bucket, transit: Path, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
-) -> Iterator["ObjectOriginals"]:
+) -> Iterator["BucketOriginals"]:
     """The originals in the bucket; in the folder `transit` are files on their way to and from there."""
     with own_folder(transit) as folder:
-        yield ObjectOriginals(bucket, folder, clock)
+        yield BucketOriginals(bucket, folder, clock)
 
 
-class ObjectOriginals:
+class BucketOriginals:
     def __init__(self, bucket: Bucket, transit: Path, clock: Callable[[], datetime]) -> None:
         self._url = bucket.url
         self._store = _connect(bucket, answer_within=ANSWER_WITHIN)
