@@ -24,7 +24,7 @@ from kb.settings import cache_dir
 
 ENGINE_KEY = "the-key-of-the-bench"
 AGENT_KEY = "the-key-of-its-agents"
-MODULES = {"worker": "kb.engine.processes.worker_process", "mcp": "kb.mcp.process"}
+MODULES = {"worker": "kb.engine.processes.worker_process", "mcp": "kb.mcp.mcp_process"}
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def tools_of(client: RawClient) -> dict[str, Json]:
 
 def test_d1_the_mcp_server_loads_nothing_of_the_engine() -> None:
     """D1, M1: they are two programs, and either can be updated without the other."""
-    show = "import sys, kb.mcp.process; print(*sys.modules)"
+    show = "import sys, kb.mcp.mcp_process; print(*sys.modules)"
 
     loaded = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, check=True).stdout.split()
 

@@ -40,7 +40,7 @@ def client(everything: EngineProgram) -> Iterator[RawClient]:
 
 def mcp_process_of(program: EngineProgram) -> psutil.Process:
     children = psutil.Process(program.process.pid).children()
-    return next(child for child in children if "kb.mcp.process" in child.cmdline())
+    return next(child for child in children if "kb.mcp.mcp_process" in child.cmdline())
 
 
 def run_kb(folder: Path, settings: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:

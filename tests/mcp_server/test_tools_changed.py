@@ -21,7 +21,7 @@ from kb.client import EngineClient
 from kb.listening import listen, url_of
 from kb.mcp.app import McpOptions
 from kb.mcp.errors import ToolError
-from kb.mcp.process import start_mcp
+from kb.mcp.mcp_process import start_mcp
 from kb.mcp.toolsets.kb import KB_TOOLS
 from kb.mcp.toolsets.knowledge.tools import KNOWLEDGE_TOOLS
 from kb.mcp.watched_engine import WatchedEngine

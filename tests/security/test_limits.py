@@ -70,7 +70,7 @@ def process_of(program: EngineProgram, which: str) -> psutil.Process:
     engine = psutil.Process(program.process.pid)
     if which != "mcp":
         return engine
-    return next(child for child in engine.children() if "kb.mcp.process" in child.cmdline())
+    return next(child for child in engine.children() if "kb.mcp.mcp_process" in child.cmdline())
 
 
 def forget_peak(process: psutil.Process) -> int:

@@ -49,6 +49,6 @@ def test_whatever_goes_wrong_no_secret_gets_out(program: EngineProgram, tmp_path
 
 def assert_processes_tell_nothing(told: Told) -> None:
     assert [command for command in told.commands if keys_in(command)] == []
-    for child in ("worker_process", "kb.mcp.process", "ingestion.extraction"):
+    for child in ("worker_process", "kb.mcp.mcp_process", "ingestion.extraction"):
         assert any(child in command for command, names in told.environments.items() if names), f"no {child} was seen"
     assert [names for names in told.environments.values() if "KB_" in names or keys_in(names)] == []

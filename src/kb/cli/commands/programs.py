@@ -80,7 +80,7 @@ def up(
             _serve_engine(settings, on_listening=tell_that_it_is_alone)
             return
         from kb.listening import listen, url_of
-        from kb.mcp.process import start_mcp
+        from kb.mcp.mcp_process import start_mcp
 
         mcp_settings = _load_mcp_settings({"mcp_port": mcp_port})
         listener = opened.enter_context(
@@ -130,7 +130,7 @@ def mcp(*, host: McpHost = None, port: McpPort = None, engine_url: EngineUrl = N
         _warn()
         settings = _load_mcp_settings({"mcp_host": host, "mcp_port": port, "engine_url": engine_url})
         from kb.listening import listen
-        from kb.mcp.process import serve_mcp
+        from kb.mcp.mcp_process import serve_mcp
 
         log_to_stderr("mcp", settings.log_format)
         with listen(settings.mcp_host, settings.mcp_port, "KB_MCP_PORT") as listener:
