@@ -26,8 +26,8 @@ import psutil
 import pypdfium2
 from tests.pdf_files import make_text_pdf
 
-from bench.base import read_docstrings
 from bench.contest.processes import ONE_THREAD, ROOT, make_environment
+from bench.filled_base import read_docstrings
 from kb.engine import documents
 from kb.engine.embedding import open_embedder
 from kb.engine.ingestion.indexing import in_context

@@ -15,8 +15,8 @@ from playwright.sync_api import Page
 from tests.browser.chromium import open_browser, open_context
 from tests.browser.watching import Watch
 
-from bench.base import fill_base, make_queries
 from bench.engine_process import start_engine
+from bench.filled_base import fill_base, make_queries
 from kb.engine.embedding import read_model
 from kb.engine.wiring import model_locations
 from kb.settings import cache_dir

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message
 from bench.agents import Way, by_tool, straight
 from bench.agents_at_work.connection import Connection
 from bench.agents_at_work.programs import Programs, start_programs
-from bench.base import fill_base, make_queries
+from bench.filled_base import fill_base, make_queries
 from kb.engine.api import search as route
 from kb.engine.api.answers import render_search
 from kb.engine.api.app import create_app

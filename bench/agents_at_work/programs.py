@@ -15,8 +15,8 @@ import httpx
 import psutil
 
 from bench.agents_at_work.connection import Connection
-from bench.base import fill_base
 from bench.engine_process import is_ready
+from bench.filled_base import fill_base
 from kb.engine.embedding import read_model
 from kb.engine.storage import DATABASE
 from kb.engine.wiring import model_locations

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from bench.base import fill_base
+from bench.filled_base import fill_base
 from playwright.sync_api import Locator, Page, expect
 from tests.browser.accessibility import check_accessibility
 from tests.browser.conftest import OpenPage

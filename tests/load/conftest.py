@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 from bench.agents_at_work.programs import AGENT_KEY, ENGINE_KEY, Programs, find_processes
-from bench.base import fill_base
+from bench.filled_base import fill_base
 from tests.engine_program import EngineProgram
 
 from kb.engine.embedding import read_model
