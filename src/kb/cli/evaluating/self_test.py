@@ -111,7 +111,7 @@ async def _for_each(
     turn = asyncio.Semaphore(AT_A_TIME)
     done = 0
 
-    async def do(item: Item) -> Result:
+    async def work_in_turn(item: Item) -> Result:
         nonlocal done
         async with turn:
             result = await work(item)
@@ -119,7 +119,7 @@ async def _for_each(
         tell(done, item)
         return result
 
-    return await asyncio.gather(*map(do, items))
+    return await asyncio.gather(*map(work_in_turn, items))
 
 
 @dataclass
