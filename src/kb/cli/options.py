@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kb.cli.completing.candidates import complete_documents, complete_notes, complete_tags
+from kb.cli.completion.candidates import complete_documents, complete_notes, complete_tags
 from kb.cli.exits import Exit
 
 # In the place of a file's name or of a text: standard input, or output.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kb.cli.completing.candidates import complete_jobs
+from kb.cli.completion.candidates import complete_jobs
 from kb.cli.exits import Exit
 from kb.cli.options import AsJson, EngineUrl, Yes
 

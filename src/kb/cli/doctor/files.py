@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from kb.cli.examining import Check, Verdict
-from kb.cli.examining.damage import RESTORE, Problem, check_damage
+from kb.cli.doctor import Check, Verdict
+from kb.cli.doctor.damage import RESTORE, Problem, check_damage
 from kb.cli.render.progress import progress_of_steps
 from kb.cli.render.terminal import counted
 from kb.engine.checkup import examine_base, read_base

@@ -10,10 +10,10 @@ from pathlib import Path
 import httpx
 
 from kb.cli.calling import failure_of
-from kb.cli.examining import Check, Verdict
-from kb.cli.examining.damage import Problem, check_damage
-from kb.cli.examining.engine import CheckUnderWay, check_queue, check_status, find_problems
-from kb.cli.examining.setup import check_data_dir, check_mcp_server, check_secrets, check_settings
+from kb.cli.doctor import Check, Verdict
+from kb.cli.doctor.damage import Problem, check_damage
+from kb.cli.doctor.engine import CheckUnderWay, check_queue, check_status, find_problems
+from kb.cli.doctor.setup import check_data_dir, check_mcp_server, check_secrets, check_settings
 from kb.cli.exits import Exit
 from kb.cli.jobs import wait_for
 from kb.cli.render.models import fetching
@@ -137,7 +137,7 @@ class Doctor:
         """The engine may run elsewhere, and nothing of it be installed here."""
         if find_spec("apsw") is None:
             return
-        from kb.cli.examining.files import check_files, check_model
+        from kb.cli.doctor.files import check_files, check_model
         from kb.engine.errors import KbError
         from kb.engine.wiring import fetch_model
 
