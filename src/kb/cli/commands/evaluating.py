@@ -11,8 +11,8 @@ from kb.cli.filters import DocType
 from kb.cli.options import STANDARD_STREAM, EngineUrl, Tag, Tags, join_tags
 
 if TYPE_CHECKING:
+    from kb.cli.evaluating.asking import Outcome
     from kb.cli.evaluating.questions import Question
-    from kb.cli.evaluating.running import Outcome
     from kb.cli.evaluating.self_test import SelfTest
     from kb.client import EngineClient
 
@@ -117,7 +117,7 @@ def _test_base(
 
 
 def _ask_questions(file: str, engine_url: str | None, *, as_json: bool) -> float:
-    from kb.cli.evaluating.running import average
+    from kb.cli.evaluating.asking import average
     from kb.cli.render.evaluating import show_evaluation, warn, written_out
     from kb.cli.render.terminal import print_json
 
@@ -133,8 +133,8 @@ def _ask_questions(file: str, engine_url: str | None, *, as_json: bool) -> float
 
 def _evaluate(questions: "list[Question]", engine_url: str | None) -> "list[Outcome]":
     from kb.cli.calling import call_engine
+    from kb.cli.evaluating.asking import evaluate_questions
     from kb.cli.evaluating.questions import BadQuestions
-    from kb.cli.evaluating.running import evaluate_questions
     from kb.cli.render.evaluating import wrong_lines
     from kb.cli.render.progress import progress_of_steps
     from kb.cli.render.terminal import complain

@@ -6,8 +6,8 @@ from enum import StrEnum
 from statistics import fmean
 from typing import NamedTuple
 
+from kb.cli.evaluating.asking import DEPTH
 from kb.cli.evaluating.measures import recall, reciprocal_rank
-from kb.cli.evaluating.running import DEPTH
 
 
 class By(StrEnum):

@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from kb.cli.evaluating.asking import AT_A_TIME, DEPTH, FAR, document_ids_of
 from kb.cli.evaluating.attempts import Attempt, By, Hit, Miss
 from kb.cli.evaluating.diagnosis import GarbledText, NoText, Reason, diagnose, fold_title, is_wordless_picture
 from kb.cli.evaluating.likeness import Shingles, cut_shingles, share_within
 from kb.cli.evaluating.phrases import count_documents, pick_phrases
 from kb.cli.evaluating.reading import EVERYWHERE, Reading, Scope, list_documents, read_document, read_whole, spread_out
-from kb.cli.evaluating.running import AT_A_TIME, DEPTH, FAR, document_ids_of
 from kb.cli.evaluating.terms import type_plainly
 from kb.cli.evaluating.titles import says_nothing
 from kb.client import EngineClient, Json

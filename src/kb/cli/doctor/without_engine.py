@@ -21,7 +21,7 @@ def check_model(cache: Path, chosen: Path | None) -> Check:
     return Check("model", Verdict.WRONG, model.problem, advice)
 
 
-def check_files(data_dir: Path, *, originals_url: str, quick: bool) -> Iterator[Check]:
+def check_base(data_dir: Path, *, originals_url: str, quick: bool) -> Iterator[Check]:
     try:
         base = read_base(data_dir)
         told = f"schema {base.schema_version}, {counted(base.documents, 'document')} in {data_dir}"
