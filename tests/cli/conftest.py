@@ -7,8 +7,8 @@ from tests.cli.scripted_engine import Answer, scripted_engine
 from tests.engine_program import EngineAlone, EngineProgram
 from typer.testing import CliRunner, Result
 
-from kb.cli.calling import warn_once
 from kb.cli.main import app
+from kb.cli.warning import warn_once
 
 Kb = Callable[..., Result]
 Sync = Callable[..., Result]

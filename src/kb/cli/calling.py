@@ -7,7 +7,6 @@ person, of the network or of the engine shows as a traceback, nor does Ctrl-C.
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import TypeVar
 
 import httpx
@@ -23,8 +22,9 @@ from kb.cli.render.problems import (
     not_an_engine,
 )
 from kb.cli.render.terminal import complain
+from kb.cli.warning import warn_once
 from kb.client import EngineClient, EngineTooOld, NotAnEngine
-from kb.settings import ClientSettings, SettingsError, load_client_settings, present_key, warnings
+from kb.settings import ClientSettings, SettingsError, load_client_settings, present_key
 
 Answer = TypeVar("Answer")
 
@@ -64,13 +64,6 @@ def call_engine(engine_url: str | None, work: Callable[[EngineClient], Awaitable
         raise typer.Exit(Exit.INTERRUPTED) from None
     except (httpx.HTTPStatusError, httpx.TransportError, NotAnEngine, EngineTooOld) as error:
         raise end(_explain(error, settings.engine_url)) from None
-
-
-@cache
-def warn_once() -> None:
-    """Of names in the environment that nobody knows: a command may call the engine several times."""
-    for warning in warnings():
-        complain(warning)
 
 
 async def _call(settings: ClientSettings, work: Callable[[EngineClient], Awaitable[Answer]]) -> Answer:

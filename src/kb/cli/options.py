@@ -2,6 +2,7 @@
 
 import sys
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,6 +26,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the engine's JSON, o
 EngineUrl = Annotated[
     str | None, typer.Option("--engine-url", metavar="URL", help="Where the engine is (KB_ENGINE_URL).")
 ]
+DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Where documents are kept (KB_DATA_DIR).")]
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Return once it is accepted, before it can be searched.")]
 Title = Annotated[str | None, typer.Option("--title", help="Its title; otherwise one is made from the text.")]
 Tags = Annotated[

@@ -10,11 +10,10 @@ from typing import Annotated
 
 import typer
 
-from kb.cli.commands.programs import DataDir
 from kb.cli.confirming import require_consent
 from kb.cli.ending import ending_plainly
 from kb.cli.exits import Exit
-from kb.cli.options import Yes
+from kb.cli.options import DataDir, Yes
 
 ManifestAsJson = Annotated[bool, typer.Option("--json", help="Print the backup's manifest as JSON, in one line.")]
 

@@ -26,7 +26,8 @@ def config(
     """
     from kb.cli.render.configuring import describe, show_option, show_settings, unknown_setting
     from kb.cli.render.terminal import complain, print_json
-    from kb.settings import SettingsError, warnings
+    from kb.cli.warning import warn_once
+    from kb.settings import SettingsError
     from kb.settings.explaining import explain_settings
 
     explanation = explain_settings()
@@ -37,8 +38,7 @@ def config(
             show_settings(explanation)
             # What keeps the file from being read is among the problems.
             with suppress(SettingsError):
-                for warning in warnings():
-                    complain(warning)
+                warn_once()
         raise typer.Exit(Exit.FAILED if explanation.problems else Exit.DONE)
     option = explanation.find(name)
     if option is None:

@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kb.cli.commands.programs import DataDir
 from kb.cli.exits import Exit
-from kb.cli.options import EngineUrl
+from kb.cli.options import DataDir, EngineUrl
 
 if TYPE_CHECKING:
     from kb.cli.doctor import Check
