@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import httpx
-import typer
 
+from kb.cli.ending import end_with
 from kb.cli.exits import Exit
 from kb.cli.render.problems import (
     HOW_TO_UPDATE,
@@ -21,7 +21,6 @@ from kb.cli.render.problems import (
     engine_is_unreachable,
     not_an_engine,
 )
-from kb.cli.render.terminal import complain
 from kb.cli.warning import warn_once
 from kb.client import EngineClient, EngineTooOld, NotAnEngine
 from kb.settings import ClientSettings, SettingsError, load_client_settings, present_key
@@ -56,14 +55,14 @@ def call_engine(engine_url: str | None, work: Callable[[EngineClient], Awaitable
         settings = load_client_settings({"engine_url": engine_url})
         warn_once()
     except SettingsError as error:
-        raise end(Failure(str(error), Exit.FAILED)) from None
+        end_with(str(error), Exit.FAILED)
     try:
         return asyncio.run(_call(settings, work))
     except KeyboardInterrupt:
-        complain(STOPPED)
-        raise typer.Exit(Exit.INTERRUPTED) from None
+        end_with(STOPPED, Exit.INTERRUPTED)
     except (httpx.HTTPStatusError, httpx.TransportError, NotAnEngine, EngineTooOld) as error:
-        raise end(_explain(error, settings.engine_url)) from None
+        failure = _explain(error, settings.engine_url)
+        end_with(failure.sentence, failure.exit)
 
 
 async def _call(settings: ClientSettings, work: Callable[[EngineClient], Awaitable[Answer]]) -> Answer:
@@ -95,9 +94,3 @@ def failure_of(response: httpx.Response) -> Failure:
     except (ValueError, LookupError, TypeError, RecursionError):
         return Failure(not_an_engine(str(response.url.join("/"))), Exit.UNREACHABLE)
     return Failure(f"{detail} {advise(code)}".strip(), EXIT_OF_STATUS.get(response.status_code, Exit.FAILED), code)
-
-
-def end(failure: Failure) -> typer.Exit:
-    """To be raised: `raise end(failure)`."""
-    complain(failure.sentence)
-    return typer.Exit(failure.exit)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from kb.cli.ending import end_with
 from kb.cli.exits import Exit
 
 
@@ -25,7 +26,7 @@ def config(
     not shown, only whether they are set.
     """
     from kb.cli.render.configuring import describe, show_option, show_settings, unknown_setting
-    from kb.cli.render.terminal import complain, print_json
+    from kb.cli.render.terminal import print_json
     from kb.cli.warning import warn_once
     from kb.settings import SettingsError
     from kb.settings.explaining import explain_settings
@@ -42,7 +43,6 @@ def config(
         raise typer.Exit(Exit.FAILED if explanation.problems else Exit.DONE)
     option = explanation.find(name)
     if option is None:
-        complain(unknown_setting(name, [one.name for one in explanation.options]))
-        raise typer.Exit(Exit.NOT_FOUND)
+        end_with(unknown_setting(name, [one.name for one in explanation.options]), Exit.NOT_FOUND)
     show_option(option, as_json=as_json)
     raise typer.Exit(Exit.FAILED if option.problem else Exit.DONE)

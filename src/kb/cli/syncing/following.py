@@ -9,7 +9,8 @@ from pathlib import Path
 
 import typer
 
-from kb.cli.calling import Failure, call_engine, end
+from kb.cli.calling import call_engine
+from kb.cli.ending import end_with
 from kb.cli.exits import Exit
 from kb.cli.folders.mounting import find_mounted
 from kb.cli.folders.scanning import Reason, path_as_text
@@ -75,7 +76,7 @@ class Follower:
             look, plan, content = self._plan_on_two_looks(synced, first)
             missing = len(plan.deletes) + sum(keep.reason == NOT_MOUNTED for keep in plan.keeps)
             if look.is_empty and missing and not self.may_be_empty:
-                raise end(Failure(words.folder_is_empty(self.folder, look.skips, missing), Exit.REFUSED))
+                end_with(words.folder_is_empty(self.folder, look.skips, missing), Exit.REFUSED)
             self._tell_not_mounted(plan)
             if self._options.dry_run:
                 self._tell_planned(plan)
@@ -87,7 +88,7 @@ class Follower:
         try:
             return self.look()
         except OSError as error:
-            raise end(Failure(words.folder_is_away(self.folder, error), Exit.FAILED)) from None
+            end_with(words.folder_is_away(self.folder, error), Exit.FAILED)
 
     def _plan_on_two_looks(self, synced: SyncedDocuments, look: Look) -> tuple[Look, Plan, FolderContent]:
         """Nothing is deleted but what two looks in a row did not find: one may have missed a file that was moved."""
@@ -97,7 +98,7 @@ class Follower:
                 break
             again = self._look_or_end()
             if again.identity != look.identity:
-                raise end(Failure(words.folder_is_another(self.folder), Exit.FAILED))
+                end_with(words.folder_is_another(self.folder), Exit.FAILED)
             if again.paths == look.paths:
                 break
             look = again
@@ -249,7 +250,7 @@ def be_only_one_following(place_of_memory: Path, folder: Path) -> Iterator[None]
         try:
             held.enter_context(hold(place_of_memory))
         except BlockingIOError:
-            raise end(Failure(words.is_followed_already(str(folder)), Exit.REFUSED)) from None
+            end_with(words.is_followed_already(str(folder)), Exit.REFUSED)
         except OSError as error:
-            raise end(Failure(words.no_place_for_memory(str(place_of_memory.parent), error), Exit.FAILED)) from None
+            end_with(words.no_place_for_memory(str(place_of_memory.parent), error), Exit.FAILED)
         yield
