@@ -179,7 +179,7 @@ async def test_a_refused_call_is_reason_enough_to_look_at_once(engine: Keyring) 
                 with anyio.fail_after(WITHIN_SECONDS):
                     await told.wait()
             # Whatever was asked before this has reached the engine by now.
-            await client.is_live()
+            await client.check_live()
 
             assert not watched.can_write
             group.cancel_scope.cancel()

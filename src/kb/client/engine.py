@@ -261,10 +261,10 @@ class EngineClient(EngineConnection):
     async def get_status(self) -> Json:
         return await self._call("GET", "/status")
 
-    async def is_live(self) -> Json:
+    async def check_live(self) -> Json:
         return self._read(await self._send("GET", "/health/live"))
 
-    async def is_ready(self) -> Json:
+    async def check_ready(self) -> Json:
         """Raises `httpx.HTTPStatusError` with 503 while it is not."""
         return self._read(await self._send("GET", "/health/ready"))
 
@@ -276,7 +276,7 @@ class EngineClient(EngineConnection):
         """In the text format of Prometheus."""
         return (await self._send("GET", "/api/v1/metrics")).text
 
-    async def events(self, last_event_id: int | None = None) -> AsyncIterator[Json]:
+    async def stream_events(self, last_event_id: int | None = None) -> AsyncIterator[Json]:
         """What happens after that event, or from now on: its number as `id`, its kind as `event`, and its `data`.
 
         Ends when the engine stops or finds us too slow: come back with the last `id`.
