@@ -13,7 +13,9 @@ import httpx
 import pytest
 from tests.engine_program import EngineProgram
 from tests.mcp_server.conftest import MISTYPED
-from tests.mcp_server.fixtures_processes import (
+from tests.mcp_server.programs import Json, McpProgram, RawClient
+from tests.mcp_server.recording import RecordingProxy
+from tests.mcp_server.shared_programs import (
     AGENT_KEY,
     ENGINE_KEY,
     Agent,
@@ -25,8 +27,6 @@ from tests.mcp_server.fixtures_processes import (
     get_document,
     wait_until,
 )
-from tests.mcp_server.programs import Json, McpProgram, RawClient
-from tests.mcp_server.recording import RecordingProxy
 from tests.mcp_server.staging import encoded
 
 

@@ -11,9 +11,9 @@ import pytest
 from anyio.to_thread import run_sync
 from tests.engine_program import EngineAlone
 from tests.mcp_server.conftest import until
-from tests.mcp_server.fixtures_processes import wait_until
 from tests.mcp_server.programs import READING_TOOLS, Json, RawClient, sdk_client
 from tests.mcp_server.recording import PretendedEngine, RecordingProxy
+from tests.mcp_server.shared_programs import wait_until
 from websockets.asyncio.client import connect
 
 from kb.access import Access
