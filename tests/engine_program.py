@@ -29,7 +29,7 @@ def own_environment(folder: Path, settings: Mapping[str, str] = {}) -> dict[str,
 
 
 class EngineProgram:
-    """Keeps its ports and its data directory over restarts. Its log is in the file `log`."""
+    """Keeps its ports and its data directory over restarts. Its log is in the file `log`. The benchmarks use it too."""
 
     process: subprocess.Popen[str]
     url: str
@@ -39,8 +39,8 @@ class EngineProgram:
     """From the start of the process."""
     ready_within_seconds = READY_WITHIN_SECONDS
 
-    def __init__(self, folder: Path, settings: Mapping[str, str] = {}) -> None:
-        self.data_dir = folder / "data"
+    def __init__(self, folder: Path, settings: Mapping[str, str] = {}, *, data_dir: Path | None = None) -> None:
+        self.data_dir = data_dir or folder / "data"
         self.log = folder / "engine.log"
         self._environment = own_environment(folder, settings)
         self._port = "0"
@@ -117,7 +117,7 @@ class EngineProgram:
         with httpx.Client(base_url=self.url, trust_env=False) as http:
             while not _is_ready(http):
                 assert time.monotonic() < deadline, f"The engine is not ready:\n{self.log.read_text()}"
-                time.sleep(0.05)
+                time.sleep(0.02)
 
 
 class EngineAlone(EngineProgram):
