@@ -31,8 +31,9 @@ from kb.engine.api.answers import render_search
 from kb.engine.api.app import create_app
 from kb.engine.api.guard import Access
 from kb.engine.embedding import read_model
+from kb.engine.models_on_disk import model_locations
 from kb.engine.search import hybrid
-from kb.engine.wiring import Engine, EngineOptions, model_locations, open_engine
+from kb.engine.wiring import Engine, EngineOptions, open_engine
 from kb.settings import cache_dir
 
 WARM_UP = 30

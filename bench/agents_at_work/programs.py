@@ -13,8 +13,8 @@ from bench.agents_at_work.connection import Connection
 from bench.engine_process import READY_WITHIN_SECONDS
 from bench.filled_base import fill_base
 from kb.engine.embedding import read_model
+from kb.engine.models_on_disk import model_locations
 from kb.engine.storage import DATABASE
-from kb.engine.wiring import model_locations
 from kb.settings import cache_dir
 
 ENGINE_KEY = "the-key-of-the-bench"

@@ -36,7 +36,8 @@ def load_for_mcp(flags: Mapping[str, object]) -> "McpSettings":
 
 
 def make_engine_options(settings: "EngineSettings") -> "EngineOptions":
-    from kb.engine.wiring import EngineOptions, model_locations
+    from kb.engine.models_on_disk import model_locations
+    from kb.engine.wiring import EngineOptions
     from kb.settings import cache_dir, model_folder
 
     cache = cache_dir()

@@ -139,7 +139,7 @@ class Doctor:
             return
         from kb.cli.doctor.without_engine import check_base, check_model
         from kb.engine.errors import KbError
-        from kb.engine.wiring import fetch_model
+        from kb.engine.models_on_disk import fetch_model
 
         cache = cache_dir()
         chosen = model_folder(settings.embedding_model, cache)

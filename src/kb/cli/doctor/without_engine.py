@@ -10,7 +10,7 @@ from kb.cli.render.progress import progress_of_steps
 from kb.cli.render.terminal import counted
 from kb.engine.checkup import examine_base, read_base
 from kb.engine.errors import Conflict, KbError, NotFound
-from kb.engine.wiring import list_models
+from kb.engine.models_on_disk import list_models
 
 
 def check_model(cache: Path, chosen: Path | None) -> Check:
