@@ -8,8 +8,7 @@ import httpx
 from kb.cli.syncing.carrying import Result
 from kb.cli.syncing.planning import Delete, KnownDocument, Rename, Replace
 from kb.client import EngineClient, Json, read_all
-
-BYTES_PER_MB = 1 << 20
+from kb.sizes import BYTES_PER_MB
 
 
 @dataclass(frozen=True)
