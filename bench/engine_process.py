@@ -20,9 +20,8 @@ def start_engine(data_dir: Path, *, store_url: str = "") -> Iterator[tuple[httpx
     with tempfile.TemporaryDirectory() as folder:
         engine = EngineAlone(Path(folder), {"KB_STORE_URL": store_url}, data_dir=data_dir)
         engine.ready_within_seconds = READY_WITHIN_SECONDS
-        try:
-            engine.start()
-            with httpx.Client(base_url=engine.url, trust_env=False, timeout=ANSWER_WITHIN_SECONDS) as client:
-                yield client, psutil.Process(engine.process.pid)
-        finally:
-            engine.stop()
+        with (
+            engine.running(),
+            httpx.Client(base_url=engine.url, trust_env=False, timeout=ANSWER_WITHIN_SECONDS) as client,
+        ):
+            yield client, psutil.Process(engine.process.pid)

@@ -5,9 +5,10 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 import httpx
 
@@ -26,6 +27,11 @@ def own_environment(folder: Path, settings: Mapping[str, str] = {}) -> dict[str,
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("KB_")}
     path = os.pathsep.join([str(SOURCES), *filter(None, [inherited.get("PYTHONPATH")])])
     return {**inherited, "PYTHONPATH": path, "XDG_CONFIG_HOME": str(folder / "config"), **settings}
+
+
+def run_kb(folder: Path, *arguments: str, settings: Mapping[str, str] = {}) -> subprocess.CompletedProcess[str]:
+    """A command beside no engine, in an environment of its own."""
+    return _run_to_its_end(arguments, own_environment(folder, settings))
 
 
 class EngineProgram:
@@ -59,6 +65,15 @@ class EngineProgram:
         self._wait_until_ready()
         self.ready_after_seconds = time.monotonic() - started_at
 
+    @contextmanager
+    def running(self) -> Iterator[Self]:
+        """Stopped in the end, if it has not ended by then."""
+        try:
+            self.start()
+            yield self
+        finally:
+            self.stop()
+
     def stop(self) -> int:
         """As Ctrl-C or a container's end does it; answers the exit code."""
         self.process.terminate()
@@ -81,16 +96,7 @@ class EngineProgram:
     def run_kb(
         self, *arguments: str, stdin: int | IO[str] = subprocess.DEVNULL, settings: Mapping[str, str] = {}
     ) -> subprocess.CompletedProcess[str]:
-        environment = {**self._environment, **self.client_settings, **settings}
-        return subprocess.run(
-            kb_command(*arguments),
-            env=environment,
-            stdin=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=COMMAND_WITHIN_SECONDS,
-        )
+        return _run_to_its_end(arguments, {**self._environment, **self.client_settings, **settings}, stdin)
 
     def _start(self) -> None:
         self._run("up", "--port", self._port, "--mcp-port", self._mcp_port)
@@ -136,6 +142,20 @@ class EngineAlone(EngineProgram):
                     self.url = found[1]
                     return
         raise AssertionError(f"The engine did not start:\n{self.log.read_text()}")
+
+
+def _run_to_its_end(
+    arguments: Sequence[str], environment: Mapping[str, str], stdin: int | IO[str] = subprocess.DEVNULL
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        kb_command(*arguments),
+        env=environment,
+        stdin=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=COMMAND_WITHIN_SECONDS,
+    )
 
 
 def _is_ready(http: httpx.Client) -> bool:

@@ -94,10 +94,7 @@ def start_programs(data_dir: Path, settings: Mapping[str, str] = {}) -> Iterator
     keys = {"KB_API_KEY": ENGINE_KEY, "KB_MCP_API_KEY": AGENT_KEY}
     program = EngineProgram(data_dir.parent, {**keys, **settings}, data_dir=data_dir)
     program.ready_within_seconds = READY_WITHIN_SECONDS
-    try:
-        program.start()
+    with program.running():
         ports = {"engine": program.url, "mcp": program.mcp_url}
         numbers = {name: int(url.rpartition(":")[2]) for name, url in ports.items()}
         yield Programs(data_dir, numbers, find_processes(program.process.pid))
-    finally:
-        program.stop()

@@ -19,9 +19,8 @@ def loaded_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) 
     program.data_dir.mkdir()
     model = read_model(model_folder)
     fill_base(program.data_dir, CHUNKS, model_fingerprint=model.fingerprint, dimension=model.dimension)
-    program.start()
-    yield program
-    program.stop()
+    with program.running():
+        yield program
     assert "Traceback" not in program.log.read_text()
 
 

@@ -51,10 +51,8 @@ def files() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def program(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
     """One of their own: the tests look at its memory."""
-    program = EngineProgram(tmp_path_factory.mktemp("limits"))
-    program.start()
-    yield program
-    program.stop()
+    with EngineProgram(tmp_path_factory.mktemp("limits")).running() as program:
+        yield program
 
 
 def url_of(program: EngineProgram, which: str) -> str:

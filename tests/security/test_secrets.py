@@ -21,11 +21,8 @@ FORMATS = ["json", "text"] if IS_FULL else ["json"]
 
 @pytest.fixture(params=FORMATS)
 def program(request: pytest.FixtureRequest, model_folder: Path, tmp_path: Path) -> Iterator[EngineProgram]:
-    program = EngineProgram(tmp_path, {**KEYS, "KB_LOG_FORMAT": request.param})
-    program.start()
-    yield program
-    if program.process.poll() is None:
-        program.stop()
+    with EngineProgram(tmp_path, {**KEYS, "KB_LOG_FORMAT": request.param}).running() as program:
+        yield program
 
 
 def test_whatever_goes_wrong_no_secret_gets_out(program: EngineProgram, tmp_path: Path, tell: Tell) -> None:
