@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from bench.agents_at_work.connection import Connection, Json
 from bench.agents_at_work.programs import Programs, start_on_filled_base
-from bench.base import read_english
+from bench.filled_base import read_english
 
 AGENTS = (1, 8, 64)
 CALLS_A_ROUND = 192

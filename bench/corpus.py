@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from bench.contest.contestant import CHUNKS_PER_DOCUMENT, ROWS_A_BLOCK, Corpus
 from kb.engine.embedding import open_embedder
+from kb.engine.models_on_disk import model_locations
 from kb.engine.ports import Embedder
-from kb.engine.wiring import model_locations
 from kb.settings import cache_dir
 
 WORDS_PER_CHUNK = 150

@@ -26,15 +26,16 @@ import psutil
 import pypdfium2
 from tests.pdf_files import make_text_pdf
 
-from bench.base import read_docstrings
 from bench.contest.processes import ONE_THREAD, ROOT, make_environment
+from bench.filled_base import read_docstrings
 from kb.engine import documents
 from kb.engine.embedding import open_embedder
 from kb.engine.ingestion.indexing import in_context
 from kb.engine.ingestion.worker import Worker
 from kb.engine.model import DocumentQuery, FileSubmission, Lane, Passage
+from kb.engine.models_on_disk import model_locations
 from kb.engine.ports import Embedder
-from kb.engine.wiring import Engine, EngineOptions, model_locations, open_engine
+from kb.engine.wiring import Engine, EngineOptions, open_engine
 from kb.settings import cache_dir
 
 # So many that what else the machine does, which changes within seconds, falls on all ways alike.

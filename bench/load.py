@@ -21,7 +21,7 @@ from bench.agents_at_work.doors import EngineDoor, McpDoor, Tally
 from bench.agents_at_work.growth import Sample, judge_growth, judge_log, take_sample, take_samples
 from bench.agents_at_work.mixed_agents import Agent, SharedNote, find_lost, to_letters, wait_for_document
 from bench.agents_at_work.programs import Programs, Weight, start_on_filled_base
-from bench.base import CHUNKS_PER_DOCUMENT, read_english
+from bench.filled_base import CHUNKS_PER_DOCUMENT, read_english
 
 SHARES = (0.5, 0.95, 0.99)
 SAMPLE_EVERY_SECONDS = 2.0

@@ -15,10 +15,10 @@ from playwright.sync_api import Page
 from tests.browser.chromium import open_browser, open_context
 from tests.browser.watching import Watch
 
-from bench.base import fill_base, make_queries
 from bench.engine_process import start_engine
+from bench.filled_base import fill_base, make_queries
 from kb.engine.embedding import read_model
-from kb.engine.wiring import model_locations
+from kb.engine.models_on_disk import model_locations
 from kb.settings import cache_dir
 
 QUERIES = 20

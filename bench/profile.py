@@ -25,14 +25,15 @@ from starlette.types import ASGIApp, Message
 from bench.agents import Way, by_tool, straight
 from bench.agents_at_work.connection import Connection
 from bench.agents_at_work.programs import Programs, start_programs
-from bench.base import fill_base, make_queries
+from bench.filled_base import fill_base, make_queries
 from kb.access import Access
 from kb.engine.api import search as route
 from kb.engine.api.answers import render_search
 from kb.engine.api.app import create_app
 from kb.engine.embedding import read_model
+from kb.engine.models_on_disk import model_locations
 from kb.engine.search import hybrid
-from kb.engine.wiring import Engine, EngineOptions, model_locations, open_engine
+from kb.engine.wiring import Engine, EngineOptions, open_engine
 from kb.settings import cache_dir
 
 WARM_UP = 30

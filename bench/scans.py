@@ -21,10 +21,10 @@ import psutil
 from tests.extraction.ocr.printed_pages import print_pages
 from tests.reading import is_reader
 
-from bench.base import fill_base, make_queries
 from bench.engine_process import start_engine
+from bench.filled_base import fill_base, make_queries
 from kb.engine.embedding import read_model
-from kb.engine.wiring import model_locations
+from kb.engine.models_on_disk import model_locations
 from kb.settings import cache_dir
 
 ROUNDS = 5

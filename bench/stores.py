@@ -20,10 +20,10 @@ from pathlib import Path
 from bench.contest.contestant import MODES, Corpus, Document, Mode, Query, Vectors
 from bench.contest.contestants.kb_store import GivenEmbedder, KbStore
 from bench.contest.measuring import PERCENTAGES, find_nearest
+from kb.engine.models_on_disk import model_locations
 from kb.engine.storage import open_shared_store
 from kb.engine.storage.postgres.database import Database
 from kb.engine.storage.postgres.word_counts import MOST_WAITING, sum_up_counts
-from kb.engine.wiring import model_locations
 from kb.settings import cache_dir
 
 

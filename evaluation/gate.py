@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from evaluation.bootstrap import bootstrap_mean
-from evaluation.scores import HYBRID, METRICS, NDCG, RECALL, SetScores
+from evaluation.scores import HYBRID, MEASURES, NDCG, RECALL, SetScores
 
 ACCEPTED = Path(__file__).with_name("accepted.json")
 
@@ -28,15 +28,15 @@ DIGITS_OF_MEANS = 4
 @dataclass(frozen=True)
 class Accepted:
     means: dict[str, float]
-    """The metrics, and `Recall@10 de` for each language."""
+    """The measures, and `Recall@10 de` for each language."""
     ndcg_of_queries: list[float]
 
 
 def accept(scores: SetScores) -> Accepted:
-    means = {metric: scores.mean(HYBRID, metric) for metric in METRICS}
+    means = {measure: scores.mean(HYBRID, measure) for measure in MEASURES}
     means |= {f"{RECALL} {language}": scores.mean(HYBRID, RECALL, language) for language in scores.languages}
     return Accepted(
-        {metric: round(mean, DIGITS_OF_MEANS) for metric, mean in means.items()},
+        {measure: round(mean, DIGITS_OF_MEANS) for measure, mean in means.items()},
         [round(float(figure), DIGITS_OF_QUERIES) for figure in scores.figures[HYBRID][NDCG]],
     )
 
@@ -51,9 +51,9 @@ def _find_falls(now: Accepted, before: Accepted) -> list[str]:
     if len(now.ndcg_of_queries) != len(before.ndcg_of_queries) or now.means.keys() != before.means.keys():
         return ["it is not the set whose scores were accepted. Look at its scores and accept them with --accept."]
     falls = [
-        f"{metric} fell from {mean:.4f} to {now.means[metric]:.4f}, by more than {TOLERANCE}."
-        for metric, mean in before.means.items()
-        if now.means[metric] < mean - TOLERANCE
+        f"{measure} fell from {mean:.4f} to {now.means[measure]:.4f}, by more than {TOLERANCE}."
+        for measure, mean in before.means.items()
+        if now.means[measure] < mean - TOLERANCE
     ]
     # Both are rounded alike: otherwise the same figures would all seem to have moved by a trifle, and all one way.
     changes = np.array(now.ndcg_of_queries) - np.array(before.ndcg_of_queries)

@@ -3,15 +3,17 @@
 from collections.abc import Iterable
 
 from evaluation.bootstrap import Floats, bootstrap_mean
-from evaluation.scores import HYBRID, METRICS, RANK_FUSION, RECALL, SetScores
+from evaluation.scores import HYBRID, MEASURES, RANK_FUSION, RECALL, SetScores
 
 LABEL_COLUMNS, FIGURE_COLUMNS = 20, 25
 
 
 def render(scores: SetScores) -> str:
     methods = list(scores.figures)
-    lines = [_render_row("", METRICS)]
-    lines += [_render_row(method, [_render_mean(scores, method, metric) for metric in METRICS]) for method in methods]
+    lines = [_render_row("", MEASURES)]
+    lines += [
+        _render_row(method, [_render_mean(scores, method, measure) for measure in MEASURES]) for method in methods
+    ]
     lines += [
         _render_row(f"hybrid - {method}", [_render_interval(scores.ndcg_gains(method), sign="+")])
         for method in (scores.better_single_method, RANK_FUSION)
@@ -23,9 +25,9 @@ def render(scores: SetScores) -> str:
     return "\n".join([f"{scores.name}, {len(scores.query_languages)} queries", *(f"  {line}" for line in lines), ""])
 
 
-def _render_mean(scores: SetScores, method: str, metric: str) -> str:
+def _render_mean(scores: SetScores, method: str, measure: str) -> str:
     """With its interval, where it is about hybrid search."""
-    figures = scores.figures[method][metric]
+    figures = scores.figures[method][measure]
     return _render_interval(figures) if method == HYBRID else f"{figures.mean():.3f}"
 
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.bootstrap import Floats
-from evaluation.metrics import RRF_K, Judgments, fuse_ranks, ndcg, recall, reciprocal_rank
+from evaluation.rank_fusion import RRF_K, fuse_ranks
 from evaluation.sets import JudgedQuery
+from kb.cli.evaluating.measures import Judgments, ndcg, recall, reciprocal_rank
 from kb.engine.search.hybrid import Mode
 
 NDCG, RECALL = "nDCG@10", "Recall@10"
-METRICS: dict[str, Callable[[Sequence[str], Judgments], float]] = {
+MEASURES: dict[str, Callable[[Sequence[str], Judgments[str]], float]] = {
     NDCG: lambda ranking, judgments: ndcg(ranking, judgments, 10),
     RECALL: lambda ranking, judgments: recall(ranking, judgments, 10),
     "MRR@10": lambda ranking, judgments: reciprocal_rank(ranking, judgments, 10),
@@ -30,7 +31,7 @@ Rankings = list[list[str]]
 class SetScores:
     name: str
     figures: Mapping[str, Mapping[str, Floats]]
-    """Of each method and metric, one for each query."""
+    """Of each method and measure, one for each query."""
     query_languages: Sequence[str | None]
 
     @property
@@ -41,9 +42,9 @@ class SetScores:
     def better_single_method(self) -> str:
         return max(SINGLE_METHODS, key=lambda method: self.mean(method, NDCG))
 
-    def mean(self, method: str, metric: str, language: str | None = None) -> float:
+    def mean(self, method: str, measure: str, language: str | None = None) -> float:
         """Over all queries, or over those in one language."""
-        figures = self.figures[method][metric]
+        figures = self.figures[method][measure]
         if language is not None:
             figures = figures[[one == language for one in self.query_languages]]
         return float(figures.mean())
@@ -65,6 +66,6 @@ def score(name: str, queries: Sequence[JudgedQuery], by_mode: Mapping[Mode, Rank
 def _measure(rankings: Rankings, queries: Sequence[JudgedQuery]) -> dict[str, Floats]:
     judged = list(zip(rankings, queries, strict=True))
     return {
-        name: np.array([metric(ranking, query.judgments) for ranking, query in judged])
-        for name, metric in METRICS.items()
+        name: np.array([measure(ranking, query.judgments) for ranking, query in judged])
+        for name, measure in MEASURES.items()
     }

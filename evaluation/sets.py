@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evaluation.metrics import Judgments
+from kb.cli.evaluating.measures import Judgments
 from kb.engine.search.hybrid import Grouping
 
 CORPUS, QUERIES, JUDGMENTS = "corpus.jsonl", "queries.jsonl", "qrels.tsv"
@@ -42,7 +42,7 @@ class JudgedDocument:
 @dataclass(frozen=True)
 class JudgedQuery:
     text: str
-    judgments: Judgments
+    judgments: Judgments[str]
     tags: tuple[str, ...]
     """Search only documents with these tags."""
     language: str | None

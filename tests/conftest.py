@@ -61,10 +61,9 @@ def embedder(model_folder: Path, cache_dir: Path) -> Embedder:
 def running_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
     """`kb up`, started once for all tests that need a process; whoever kills it starts it again."""
     # Set by `tests/scale/test_scenarios.py`, which has some of them run on another store.
-    program = EngineProgram(tmp_path_factory.mktemp("engine"), {"KB_STORE_URL": os.environ.get("TEST_STORE_URL", "")})
-    program.start()
-    yield program
-    program.stop()
+    settings = {"KB_STORE_URL": os.environ.get("TEST_STORE_URL", "")}
+    with EngineProgram(tmp_path_factory.mktemp("engine"), settings).running() as program:
+        yield program
 
 
 @pytest.fixture(scope="session")

@@ -5,9 +5,10 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 import httpx
 
@@ -28,8 +29,13 @@ def own_environment(folder: Path, settings: Mapping[str, str] = {}) -> dict[str,
     return {**inherited, "PYTHONPATH": path, "XDG_CONFIG_HOME": str(folder / "config"), **settings}
 
 
+def run_kb(folder: Path, *arguments: str, settings: Mapping[str, str] = {}) -> subprocess.CompletedProcess[str]:
+    """A command beside no engine, in an environment of its own."""
+    return _run_to_its_end(arguments, own_environment(folder, settings))
+
+
 class EngineProgram:
-    """Keeps its ports and its data directory over restarts. Its log is in the file `log`."""
+    """Keeps its ports and its data directory over restarts. Its log is in the file `log`. The benchmarks use it too."""
 
     process: subprocess.Popen[str]
     url: str
@@ -39,8 +45,8 @@ class EngineProgram:
     """From the start of the process."""
     ready_within_seconds = READY_WITHIN_SECONDS
 
-    def __init__(self, folder: Path, settings: Mapping[str, str] = {}) -> None:
-        self.data_dir = folder / "data"
+    def __init__(self, folder: Path, settings: Mapping[str, str] = {}, *, data_dir: Path | None = None) -> None:
+        self.data_dir = data_dir or folder / "data"
         self.log = folder / "engine.log"
         self._environment = own_environment(folder, settings)
         self._port = "0"
@@ -58,6 +64,15 @@ class EngineProgram:
         self._port, self._mcp_port = (url.rpartition(":")[2] for url in (self.url, self.mcp_url))
         self._wait_until_ready()
         self.ready_after_seconds = time.monotonic() - started_at
+
+    @contextmanager
+    def running(self) -> Iterator[Self]:
+        """Stopped in the end, if it has not ended by then."""
+        try:
+            self.start()
+            yield self
+        finally:
+            self.stop()
 
     def stop(self) -> int:
         """As Ctrl-C or a container's end does it; answers the exit code."""
@@ -81,16 +96,7 @@ class EngineProgram:
     def run_kb(
         self, *arguments: str, stdin: int | IO[str] = subprocess.DEVNULL, settings: Mapping[str, str] = {}
     ) -> subprocess.CompletedProcess[str]:
-        environment = {**self._environment, **self.client_settings, **settings}
-        return subprocess.run(
-            kb_command(*arguments),
-            env=environment,
-            stdin=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=COMMAND_WITHIN_SECONDS,
-        )
+        return _run_to_its_end(arguments, {**self._environment, **self.client_settings, **settings}, stdin)
 
     def _start(self) -> None:
         self._run("up", "--port", self._port, "--mcp-port", self._mcp_port)
@@ -117,7 +123,7 @@ class EngineProgram:
         with httpx.Client(base_url=self.url, trust_env=False) as http:
             while not _is_ready(http):
                 assert time.monotonic() < deadline, f"The engine is not ready:\n{self.log.read_text()}"
-                time.sleep(0.05)
+                time.sleep(0.02)
 
 
 class EngineAlone(EngineProgram):
@@ -136,6 +142,20 @@ class EngineAlone(EngineProgram):
                     self.url = found[1]
                     return
         raise AssertionError(f"The engine did not start:\n{self.log.read_text()}")
+
+
+def _run_to_its_end(
+    arguments: Sequence[str], environment: Mapping[str, str], stdin: int | IO[str] = subprocess.DEVNULL
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        kb_command(*arguments),
+        env=environment,
+        stdin=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=COMMAND_WITHIN_SECONDS,
+    )
 
 
 def _is_ready(http: httpx.Client) -> bool:

@@ -16,7 +16,7 @@ async def follow_job(client: EngineClient, job: Json, after: int, *, cancel_at_p
     """What the stream tells of the job until it ends; cancelled when it comes to that page."""
     told: list[Json] = []
     is_cancelled = False
-    async for event in client.events(after):
+    async for event in client.stream_events(after):
         if event["event"] != "job" or event["data"]["id"] != job["id"]:
             continue
         told.append(event["data"])
@@ -41,7 +41,7 @@ def find_readers(engine: EngineProgram) -> list[psutil.Process]:
 
 async def newest_event(client: EngineClient) -> int:
     job = await client.submit_note("A note that is told of.")
-    async for event in client.events(0):
+    async for event in client.stream_events(0):
         if event["event"] == "job" and event["data"]["id"] == job["id"]:
             return int(event["id"])
     raise AssertionError("The stream ended.")

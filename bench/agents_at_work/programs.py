@@ -1,30 +1,25 @@
 """`kb up` in a process of its own, with keys, and what its three processes weigh."""
 
-import os
-import re
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
 import psutil
+from tests.engine_program import EngineProgram
 
 from bench.agents_at_work.connection import Connection
-from bench.base import fill_base
-from bench.engine_process import is_ready
+from bench.engine_process import READY_WITHIN_SECONDS
+from bench.filled_base import fill_base
 from kb.engine.embedding import read_model
+from kb.engine.models_on_disk import model_locations
 from kb.engine.storage import DATABASE
-from kb.engine.wiring import model_locations
 from kb.settings import cache_dir
 
 ENGINE_KEY = "the-key-of-the-bench"
 AGENT_KEY = "the-key-of-its-agents"
-MODULES = {"worker": "kb.engine.processes.worker_process", "mcp": "kb.mcp.process"}
+MODULES = {"worker": "kb.engine.processes.worker_process", "mcp": "kb.mcp.mcp_process"}
 
 
 @dataclass(frozen=True)
@@ -96,22 +91,10 @@ def start_on_filled_base(chunk_count: int, settings: Mapping[str, str] = {}) -> 
 
 @contextmanager
 def start_programs(data_dir: Path, settings: Mapping[str, str] = {}) -> Iterator[Programs]:
-    ports = ["--port", "0", "--mcp-port", "0"]
-    command = [sys.executable, "-m", "kb.cli.main", "up", *ports, "--data-dir", str(data_dir)]
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("KB_")}
-    environment = {**inherited, "KB_API_KEY": ENGINE_KEY, "KB_MCP_API_KEY": AGENT_KEY, **settings}
-    with (
-        (data_dir.parent / f"{data_dir.name}.log").open("w") as log,
-        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, text=True) as process,
-    ):
-        try:
-            assert process.stdout is not None
-            told = iter(process.stdout)
-            engine, mcp = (next(found[1] for line in told if (found := re.search(rf":(\d+)/{path}", line)))
-                           for path in ("api", "mcp"))  # fmt: skip
-            with httpx.Client(base_url=f"http://127.0.0.1:{engine}", trust_env=False) as client:
-                while not is_ready(client):
-                    time.sleep(0.02)
-            yield Programs(data_dir, {"engine": int(engine), "mcp": int(mcp)}, find_processes(process.pid))
-        finally:
-            process.terminate()
+    keys = {"KB_API_KEY": ENGINE_KEY, "KB_MCP_API_KEY": AGENT_KEY}
+    program = EngineProgram(data_dir.parent, {**keys, **settings}, data_dir=data_dir)
+    program.ready_within_seconds = READY_WITHIN_SECONDS
+    with program.running():
+        ports = {"engine": program.url, "mcp": program.mcp_url}
+        numbers = {name: int(url.rpartition(":")[2]) for name, url in ports.items()}
+        yield Programs(data_dir, numbers, find_processes(program.process.pid))

@@ -36,7 +36,7 @@ class Child:
     def prepare(self, request: dict[str, Any]) -> Callable[[], list[int] | None]:
         """What is to be measured, with all that it is given read already."""
         contestant = self._contestant
-        match request["do"]:
+        match request["operation"]:
             case "fill":
                 documents = self._corpus.read_documents(request["chunks"])
                 return lambda: contestant.fill(documents)
@@ -53,7 +53,7 @@ class Child:
             case "delete":
                 number = request["document"]
                 return lambda: contestant.delete(number)
-        raise ValueError(request["do"])
+        raise ValueError(request["operation"])
 
     def _to_query(self, request: dict[str, Any]) -> Query:
         number = request["query"] % len(self._texts)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.base import make_queries, make_vectors, read_english
 from bench.contest.contestant import ROWS_A_BLOCK
 from bench.corpus import WORDS_PER_CHUNK
+from bench.filled_base import make_queries, make_vectors, read_english
 
 DIMENSION = 384
 QUERY_COUNT = 500

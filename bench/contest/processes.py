@@ -44,10 +44,10 @@ class ContestantProcess:
         self.name = name
         self._process = process
 
-    def ask(self, do: str, **facts: object) -> Answer:
+    def ask(self, operation: str, **facts: object) -> Answer:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"do": do, **facts}) + "\n")
+        self._process.stdin.write(json.dumps({"operation": operation, **facts}) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         assert line, f"{self.name} has ended; what it said stands above."

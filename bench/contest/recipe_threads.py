@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.contest.contestant import Query
 from bench.contest.contestants.recipe import Recipe
 from kb.engine.embedding import open_embedder
-from kb.engine.wiring import model_locations
+from kb.engine.models_on_disk import model_locations
 from kb.settings import cache_dir
 
 

@@ -54,10 +54,8 @@ def empty_engine(spare_engine: EngineProgram) -> EngineProgram:
 
 
 def _running(program: EngineProgram) -> Iterator[EngineProgram]:
-    program.start()
-    yield program
-    if program.process.poll() is None:
-        program.stop()
+    with program.running():
+        yield program
     assert "Traceback" not in program.log.read_text()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from bench.base import fill_base
+from bench.filled_base import fill_base
 from playwright.sync_api import Locator, Page, expect
 from tests.browser.accessibility import check_accessibility
 from tests.browser.conftest import OpenPage
@@ -31,9 +31,8 @@ def full_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) ->
     fill_base(
         program.data_dir, MANY, model_fingerprint=model.fingerprint, dimension=model.dimension, chunks_per_document=1
     )
-    program.start()
-    yield program
-    program.stop()
+    with program.running():
+        yield program
 
 
 @pytest.fixture

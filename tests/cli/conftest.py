@@ -7,8 +7,8 @@ from tests.cli.scripted_engine import Answer, scripted_engine
 from tests.engine_program import EngineAlone, EngineProgram
 from typer.testing import CliRunner, Result
 
-from kb.cli.calling import warn_once
 from kb.cli.main import app
+from kb.cli.warning import warn_once
 
 Kb = Callable[..., Result]
 Sync = Callable[..., Result]
@@ -34,10 +34,8 @@ def kb(running_engine: EngineProgram, tmp_path: Path, monkeypatch: pytest.Monkey
 def locked_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
     """An engine that wants a key."""
     keys = {"KB_API_KEY": "secret", "KB_API_KEY_READONLY": "reader"}
-    program = EngineAlone(tmp_path_factory.mktemp("locked"), keys)
-    program.start()
-    yield program
-    program.stop()
+    with EngineAlone(tmp_path_factory.mktemp("locked"), keys).running() as program:
+        yield program
 
 
 @pytest.fixture(scope="session")
@@ -46,10 +44,8 @@ def spare_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -
 
     No file of tests may count on what another has left in it.
     """
-    program = EngineAlone(tmp_path_factory.mktemp("spare"))
-    program.start()
-    yield program
-    program.stop()
+    with EngineAlone(tmp_path_factory.mktemp("spare")).running() as program:
+        yield program
 
 
 @pytest.fixture

@@ -63,12 +63,8 @@ def find(http: httpx.Client, question: str) -> list[tuple[int, str]]:
 
 @contextmanager
 def running(program: EngineProgram) -> Iterator[httpx.Client]:
-    program.start()
-    try:
-        with client_of(program) as http:
-            yield http
-    finally:
-        program.stop()
+    with program.running(), client_of(program) as http:
+        yield http
 
 
 def fill(http: httpx.Client) -> None:

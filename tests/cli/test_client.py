@@ -31,7 +31,7 @@ async def add_note(client: EngineClient, text: str) -> Json:
 
 def test_there_is_a_method_for_every_route() -> None:
     """M24"""
-    named_otherwise = {"submit_job": "submit_note"}
+    named_otherwise = {"submit_job": "submit_note", "events": "stream_events"}
     paths = create_routes().openapi()["paths"]
     operations = [operation for path in paths if path.startswith("/api/v1") for operation in paths[path].values()]
     routes = [operation["operationId"] for operation in operations]
@@ -176,7 +176,7 @@ def test_lists_jobs_tags_and_health_are_answered(running_engine: EngineProgram) 
         found = await client.search("albatross", filters={"metadata": {"pages": 2}}, group_by="document")
         assert found["results"][0]["document_id"] == note["id"]
         jobs = await client.list_jobs(status="completed", limit=1)
-        return listed, jobs, await client.list_tags(), await client.is_live(), await client.is_ready()
+        return listed, jobs, await client.list_tags(), await client.check_live(), await client.check_ready()
 
     listed, jobs, tags, live, ready = call(running_engine, work)
 
@@ -192,7 +192,7 @@ def test_w1_a_new_document_is_soon_on_the_map_and_whoever_listens_is_told(runnin
     async def work(client: EngineClient) -> tuple[Json, Json]:
         note = await add_note(client, "A mapped albatross")
         async with asyncio.timeout(60):
-            async for event in client.events(last_event_id=0):
+            async for event in client.stream_events(last_event_id=0):
                 found = await client.get_map(limit=50_000) if event["event"] == "map_changed" else {"documents": []}
                 if note["id"] in [one["id"] for one in found["documents"]]:
                     return note, found

@@ -11,7 +11,7 @@ from tests.cli.conftest import Kb, Pretend
 from tests.cli.scripted_engine import Answer, scripted_engine
 from tests.engine_program import EngineProgram, kb_command, own_environment
 
-from kb.cli.completing.candidates import MOST_OFFERED, Json
+from kb.cli.completion.candidates import MOST_OFFERED, Json
 
 TAGS = ["quokka two words", "quokka:project/alpha", 'quokka it\'s "quoted" $HOME']
 

@@ -6,18 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Kb
-from tests.engine_program import EngineProgram, kb_command, own_environment
-
-
-def run_kb(folder: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        kb_command(*arguments),
-        env=own_environment(folder, settings),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+from tests.engine_program import EngineProgram, kb_command, own_environment, run_kb
 
 
 def test_in_a_pipe_stdout_is_the_answer_and_nothing_else(kb: Kb, running_engine: EngineProgram) -> None:
@@ -75,7 +64,9 @@ def test_a_port_in_use_is_told(running_engine: EngineProgram, tmp_path: Path) ->
 
 
 def test_without_its_model_the_engine_says_how_to_fetch_it(tmp_path: Path) -> None:
-    result = run_kb(tmp_path, "up", "--port", "0", "--data-dir", str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
+    result = run_kb(
+        tmp_path, "up", "--port", "0", "--data-dir", str(tmp_path), settings={"XDG_CACHE_HOME": str(tmp_path)}
+    )
 
     assert result.returncode == 1
     assert result.stdout == ""
@@ -111,7 +102,7 @@ def test_a_worker_beside_the_engine_stops_when_told(running_engine: EngineProgra
 
 
 def test_the_model_is_fetched_from_a_folder(model_folder: Path, tmp_path: Path) -> None:
-    result = run_kb(tmp_path, "model", "fetch", "--from", str(model_folder), XDG_CACHE_HOME=str(tmp_path))
+    result = run_kb(tmp_path, "model", "fetch", "--from", str(model_folder), settings={"XDG_CACHE_HOME": str(tmp_path)})
 
     fetched = Path(result.stdout.strip())
     assert result.returncode == 0

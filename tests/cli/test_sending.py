@@ -241,7 +241,7 @@ def test_others_are_served_while_a_file_hangs(running_engine: EngineProgram) -> 
         async with asyncio.TaskGroup() as tasks:
             sending = tasks.create_task(client.submit_file(("late.txt", cast(BinaryIO, file))))
             assert await asyncio.to_thread(file.is_read.wait, HANGS_AT_MOST_SECONDS)
-            live = await client.is_live()
+            live = await client.check_live()
             assert not sending.done()
             file.may_go_on.set()
         return live, sending.result()

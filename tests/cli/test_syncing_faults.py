@@ -18,11 +18,11 @@ from tests.engine_program import EngineProgram, kb_command, own_environment
 from kb.cli import patience
 from kb.cli.exits import Exit
 from kb.cli.render.progress import Board
-from kb.cli.syncing.base import read_base
 from kb.cli.syncing.carrying import Carrier, Result
 from kb.cli.syncing.looking import look_at
 from kb.cli.syncing.memory import Memory, place_of_memory
 from kb.cli.syncing.planning import Delete, FolderContent, Plan, Rename
+from kb.cli.syncing.synced_documents import read_synced_documents
 from kb.client import EngineClient
 
 WITHIN_SECONDS = 30
@@ -165,7 +165,7 @@ def carry_out_changes(
 
     async def work() -> set[str]:
         async with client(url) as engine:
-            first, second = (await read_base(engine, str(folder))).documents
+            first, second = (await read_synced_documents(engine, str(folder))).documents
             (folder / "b.txt").unlink()
             look = look_at(folder, max_bytes=1_000)
             if tag is not None:
@@ -174,7 +174,7 @@ def carry_out_changes(
             plan = Plan(renames=[Rename(str(folder / "new.txt"), first)], deletes=[Delete(second)])
             memory = Memory(folder / "memory")
             await Carrier(engine, look, FolderContent({}), memory=memory, tags=[], tell=tell).carry_out(plan)
-            return {document.source_path for document in (await read_base(engine, str(folder))).documents}
+            return {document.source_path for document in (await read_synced_documents(engine, str(folder))).documents}
 
     return results, asyncio.run(work())
 

@@ -25,10 +25,8 @@ FOLLOWS_WITHIN_SECONDS = 60
 
 @pytest.fixture(scope="module")
 def own_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
-    program = EngineAlone(tmp_path_factory.mktemp("watched"))
-    program.start()
-    yield program
-    program.stop()
+    with EngineAlone(tmp_path_factory.mktemp("watched")).running() as program:
+        yield program
 
 
 def names_in(engine: EngineProgram, folder: Path) -> dict[str, str]:

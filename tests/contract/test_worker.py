@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 from tests.contract.samples import NOW, work_off, work_once
-from tests.originals import is_kept
+from tests.originals import is_kept, keep
 
 from kb.engine.documents import forget_job
 from kb.engine.errors import StorageFull, Unavailable
 from kb.engine.ingestion.pipeline import Pipeline
 from kb.engine.ingestion.worker import WAIT_FOR_ROOM
 from kb.engine.model import Computing, EmbeddingModel, FileSubmission, JobStatus, NoteSubmission, Vector, Vectors
-from kb.engine.originals import FolderOriginals, Originals
+from kb.engine.originals import FolderOriginals
 from kb.engine.ports import Embedder, Store
 from kb.engine.upkeep.housekeeping import KEEP_FINISHED_JOBS, forget_the_old
 
@@ -69,14 +69,6 @@ def moody(embedder: Embedder) -> MoodyEmbedder:
 @pytest.fixture
 def pipeline(store: Store, moody: MoodyEmbedder, clock: Clock, tmp_path: Path) -> Pipeline:
     return Pipeline(store, FolderOriginals(tmp_path / "originals"), moody, clock)
-
-
-def keep(originals: Originals, content: bytes) -> str:
-    with originals.receive() as incoming, originals.locked():
-        incoming.write(content)
-        name = incoming.finish()
-        originals.keep(incoming, name)
-    return name
 
 
 def a_file(original: str) -> FileSubmission:

@@ -16,7 +16,7 @@ LONG_TEXT = " ".join(f"Sentence {number} tells of harbour crane {number * 7}." f
 
 async def wait_for(client: EngineClient, kind: str, last_event_id: int, **fields: object) -> Json:
     """The first event of that kind with these fields in its data."""
-    async for event in client.events(last_event_id):
+    async for event in client.stream_events(last_event_id):
         if event["event"] == kind and fields.items() <= event["data"].items():
             return event
     raise AssertionError(f"The stream ended before {kind} with {fields}.")

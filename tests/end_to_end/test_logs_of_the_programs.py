@@ -15,10 +15,8 @@ KEY, SECRET = "sesame-open", "xyzzy"
 
 @pytest.fixture
 def program(model_folder: Path, tmp_path: Path) -> Iterator[EngineProgram]:
-    program = EngineProgram(tmp_path, {"KB_LOG_FORMAT": "json", "KB_API_KEY": KEY})
-    program.start()
-    yield program
-    program.stop()
+    with EngineProgram(tmp_path, {"KB_LOG_FORMAT": "json", "KB_API_KEY": KEY}).running() as program:
+        yield program
 
 
 def read_log(program: EngineProgram) -> list[dict[str, Any]]:

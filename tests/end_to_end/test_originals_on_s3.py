@@ -19,11 +19,8 @@ def program(model_folder: Path, tmp_path: Path, seaweedfs: SeaweedFs) -> Iterato
         "KB_S3_ACCESS_KEY": bucket.access_key,
         "KB_S3_SECRET_KEY": bucket.secret_key,
     }
-    program = EngineProgram(tmp_path, settings)
-    program.start()
-    yield program
-    if program.process.poll() is None:
-        program.stop()
+    with EngineProgram(tmp_path, settings).running() as program:
+        yield program
 
 
 def test_a_file_lives_on_the_server_through_a_restart(program: EngineProgram, tmp_path: Path) -> None:

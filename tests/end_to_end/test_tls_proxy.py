@@ -82,10 +82,8 @@ def programs(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     (settings / "kb.toml").write_text(block("toml").replace("~/.config/kb", str(settings)))
     (settings / "api-key").write_text("for-programs\n")
     (settings / "mcp-api-key").write_text("for-agents\n")
-    program = EngineProgram(folder)
-    program.start()
-    yield program
-    program.stop()
+    with EngineProgram(folder).running() as program:
+        yield program
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,8 @@ from tests.needs import need_installed, need_right
 
 @pytest.fixture(scope="session")
 def faulty_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
-    program = EngineProgram(tmp_path_factory.mktemp("faults"))
-    program.start()
-    yield program
-    if program.process.poll() is None:
-        program.stop()
+    with EngineProgram(tmp_path_factory.mktemp("faults")).running() as program:
+        yield program
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ beside ours, to show why ours is there.
 
 import random
 import shutil
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ import pytest
 from tests.amounts import SEED, Tell, amount
 from tests.contract.backends import SqliteBackend
 from tests.contract.samples import LATER, add, file, note, revision
-from tests.engine_program import kb_command, own_environment
+from tests.engine_program import run_kb
 from tests.folders import open_folder
 
 from kb.engine.errors import KbError
@@ -291,14 +290,7 @@ def test_an_engine_on_a_damaged_base_ends_with_a_sentence(tmp_path: Path) -> Non
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "kb.sqlite").write_bytes(b"no base at all " * 1000)
 
-    ended = subprocess.run(
-        kb_command("engine", "--port", "0", "--data-dir", str(tmp_path / "data")),
-        env=own_environment(tmp_path),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    ended = run_kb(tmp_path, "engine", "--port", "0", "--data-dir", str(tmp_path / "data"))
 
     assert ended.returncode == 1
     assert "The base's file is damaged. Restore it from a backup." in ended.stderr

@@ -52,11 +52,8 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallDisk]:
 def small_engine(
     disk: SmallDisk, model_folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[EngineProgram]:
-    program = EngineAlone(tmp_path_factory.mktemp("small"))
-    program.data_dir = disk.folder / "data"
-    program.start()
-    yield program
-    program.stop()
+    with EngineAlone(tmp_path_factory.mktemp("small"), data_dir=disk.folder / "data").running() as program:
+        yield program
     assert_base_is_consistent(program.data_dir / "kb.sqlite")
 
 

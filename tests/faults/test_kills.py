@@ -24,7 +24,7 @@ READY_WITHIN_SECONDS = 3.0
 # Some fall into the start of a process, others into its work.
 PAUSES_SECONDS = ((0.02, 0.5), (0.5, 1.5))
 DOCUMENTS_BEFORE = 5
-CHILDREN = {"worker": "kb.engine.processes.worker_process", "MCP server": "kb.mcp.process"}
+CHILDREN = {"worker": "kb.engine.processes.worker_process", "MCP server": "kb.mcp.mcp_process"}
 
 
 def kill_at_random(engine: EngineProgram, kills: int, chance: random.Random) -> tuple[Counter[str], list[float]]:

@@ -18,12 +18,8 @@ class PatientEngine(EngineAlone):
 @pytest.fixture(scope="module")
 def engine(unknown_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineAlone]:
     settings = {"KB_EMBEDDING_MODEL": str(unknown_folder), "KB_DEVICE": "cuda"}
-    program = PatientEngine(tmp_path_factory.mktemp("engine"), settings)
-    try:
-        program.start()
+    with PatientEngine(tmp_path_factory.mktemp("engine"), settings).running() as program:
         yield program
-    finally:
-        program.stop()
 
 
 def test_a_note_is_found_by_what_it_means(engine: EngineAlone) -> None:

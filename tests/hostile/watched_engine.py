@@ -25,13 +25,10 @@ def open_engine(folder: Path, cache_dir: Path) -> Iterator[EngineProgram]:
     for home in homes.values():
         home.mkdir()
     settings = {name: str(home) for name, home in homes.items()} | {"XDG_CACHE_HOME": str(cache_dir.parent)}
-    program = EngineProgram(folder, settings)
-    program.start()
-    # The MCP server makes a folder for its own uploads when it starts.
-    wait_for(lambda: is_up(program.mcp_url), "the MCP server is up")
-    yield program
-    if program.process.poll() is None:
-        program.stop()
+    with EngineProgram(folder, settings).running() as program:
+        # The MCP server makes a folder for its own uploads when it starts.
+        wait_for(lambda: is_up(program.mcp_url), "the MCP server is up")
+        yield program
 
 
 def is_up(url: str) -> bool:

@@ -27,8 +27,9 @@ from kb.cli.table import ENTRIES
 from kb.engine.api.app import create_routes
 from kb.engine.processes.engine_process import SHUTDOWN_WITHIN_SECONDS
 from kb.mcp.guard import HEALTH_PATH
-from kb.mcp.uploads import BYTES_PER_MB, MAX_STAGED_BYTES
+from kb.mcp.uploads import MAX_STAGED_BYTES
 from kb.settings import EngineSettings, SettingsError, describe_options, read_settings
+from kb.sizes import BYTES_PER_MB
 
 DOCKERFILES = sorted((ROOT / "deploy").glob("*.Dockerfile"))
 HOW_TO = ROOT / "docs" / "how-to"

@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-NAMES_THAT_SAY_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc"}
+NAMES_THAT_SAY_NOTHING = {
+    *("manager", "handler", "helper", "helpers", "util", "utils", "common", "core", "misc"),
+    *("data", "info", "process", "handle", "do"),
+}
 
 # Where this copy lies and who works on it: true of one machine only.
 MACHINE_FOLDERS = (f"{ROOT}/", f"{Path.home()}/")

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 from bench.agents_at_work.programs import AGENT_KEY, ENGINE_KEY, Programs, find_processes
-from bench.base import fill_base
+from bench.filled_base import fill_base
 from tests.engine_program import EngineProgram
 
 from kb.engine.embedding import read_model
@@ -19,9 +19,8 @@ def loaded_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) 
     program.data_dir.mkdir()
     model = read_model(model_folder)
     fill_base(program.data_dir, CHUNKS, model_fingerprint=model.fingerprint, dimension=model.dimension)
-    program.start()
-    yield program
-    program.stop()
+    with program.running():
+        yield program
     assert "Traceback" not in program.log.read_text()
 
 

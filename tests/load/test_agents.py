@@ -6,7 +6,7 @@ import time
 
 from bench.agents_at_work.churn import ROUGH
 from bench.agents_at_work.programs import Programs
-from bench.base import CHUNKS_PER_DOCUMENT
+from bench.filled_base import CHUNKS_PER_DOCUMENT
 from bench.load import run_agents
 from tests.amounts import SEED, Tell, amount
 from tests.load.conftest import CHUNKS

@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from tests.engine_program import EngineProgram
-from tests.mcp_server.fixtures_processes import agent as agent
-from tests.mcp_server.fixtures_processes import agents as agents
-from tests.mcp_server.fixtures_processes import agents_with_collections as agents_with_collections
-from tests.mcp_server.fixtures_processes import collections_agent as collections_agent
-from tests.mcp_server.fixtures_processes import collections_program as collections_program
-from tests.mcp_server.fixtures_processes import collections_proxy as collections_proxy
-from tests.mcp_server.fixtures_processes import engine_http as engine_http
-from tests.mcp_server.fixtures_processes import files as files
-from tests.mcp_server.fixtures_processes import kb_program as kb_program
-from tests.mcp_server.fixtures_processes import keyed_engine as keyed_engine
-from tests.mcp_server.fixtures_processes import own_engine as own_engine
-from tests.mcp_server.fixtures_processes import program_alone as program_alone
-from tests.mcp_server.fixtures_processes import proxy as proxy
-from tests.mcp_server.fixtures_processes import running_collections_proxy as running_collections_proxy
-from tests.mcp_server.fixtures_processes import running_proxy as running_proxy
+from tests.mcp_server.shared_programs import agent as agent
+from tests.mcp_server.shared_programs import agents as agents
+from tests.mcp_server.shared_programs import agents_with_collections as agents_with_collections
+from tests.mcp_server.shared_programs import collections_agent as collections_agent
+from tests.mcp_server.shared_programs import collections_program as collections_program
+from tests.mcp_server.shared_programs import collections_proxy as collections_proxy
+from tests.mcp_server.shared_programs import engine_http as engine_http
+from tests.mcp_server.shared_programs import files as files
+from tests.mcp_server.shared_programs import kb_program as kb_program
+from tests.mcp_server.shared_programs import keyed_engine as keyed_engine
+from tests.mcp_server.shared_programs import own_engine as own_engine
+from tests.mcp_server.shared_programs import program_alone as program_alone
+from tests.mcp_server.shared_programs import proxy as proxy
+from tests.mcp_server.shared_programs import running_collections_proxy as running_collections_proxy
+from tests.mcp_server.shared_programs import running_proxy as running_proxy
 from tests.mcp_server.staging import encoded
 
 from kb.client import EngineClient, Json

@@ -2,13 +2,12 @@
 
 import base64
 import json
-import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import httpx
 import pytest
-from tests.engine_program import EngineProgram, kb_command, own_environment
+from tests.engine_program import EngineProgram, run_kb
 from tests.mcp_server.programs import READING_TOOLS, McpProgram, RawClient
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
@@ -157,14 +156,7 @@ def test_without_a_key_everyone_is_let_in(running_engine: EngineProgram) -> None
 
 def test_a_public_address_without_a_key_is_refused_with_the_reason(tmp_path: Path) -> None:
     """M2."""
-    ended = subprocess.run(
-        kb_command("mcp", "--host", "::", "--port", "0"),
-        env=own_environment(tmp_path),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    ended = run_kb(tmp_path, "mcp", "--host", "::", "--port", "0")
 
     assert ended.returncode == 1
     assert "KB_MCP_API_KEY" in ended.stderr

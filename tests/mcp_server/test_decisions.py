@@ -13,7 +13,9 @@ import httpx
 import pytest
 from tests.engine_program import EngineProgram
 from tests.mcp_server.conftest import MISTYPED
-from tests.mcp_server.fixtures_processes import (
+from tests.mcp_server.programs import Json, McpProgram, RawClient
+from tests.mcp_server.recording import RecordingProxy
+from tests.mcp_server.shared_programs import (
     AGENT_KEY,
     ENGINE_KEY,
     Agent,
@@ -25,8 +27,6 @@ from tests.mcp_server.fixtures_processes import (
     get_document,
     wait_until,
 )
-from tests.mcp_server.programs import Json, McpProgram, RawClient
-from tests.mcp_server.recording import RecordingProxy
 from tests.mcp_server.staging import encoded
 
 
@@ -47,7 +47,7 @@ def tools_of(client: RawClient) -> dict[str, Json]:
 
 def test_d1_the_mcp_server_loads_nothing_of_the_engine() -> None:
     """D1, M1: they are two programs, and either can be updated without the other."""
-    show = "import sys, kb.mcp.process; print(*sys.modules)"
+    show = "import sys, kb.mcp.mcp_process; print(*sys.modules)"
 
     loaded = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, check=True).stdout.split()
 

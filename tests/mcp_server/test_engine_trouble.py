@@ -9,7 +9,9 @@ from typing import Any, get_args
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
-from tests.mcp_server.fixtures_processes import (
+from tests.mcp_server.programs import Json, RawClient
+from tests.mcp_server.recording import PretendedEngine
+from tests.mcp_server.shared_programs import (
     AGENT_KEY,
     ENGINE_KEY,
     Agents,
@@ -18,8 +20,6 @@ from tests.mcp_server.fixtures_processes import (
     open_agents,
     staging_program,
 )
-from tests.mcp_server.programs import Json, RawClient
-from tests.mcp_server.recording import PretendedEngine
 
 from kb.client import EngineClient
 from kb.mcp.calling import ToolCalls

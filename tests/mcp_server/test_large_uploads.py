@@ -10,7 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.amounts import amount
-from tests.mcp_server.fixtures_processes import (
+from tests.mcp_server.programs import Json, McpProgram, RawClient
+from tests.mcp_server.recording import RecordingProxy
+from tests.mcp_server.shared_programs import (
     AGENT_KEY,
     bearer,
     completed_document,
@@ -18,8 +20,6 @@ from tests.mcp_server.fixtures_processes import (
     staging_program,
     wait_until,
 )
-from tests.mcp_server.programs import Json, McpProgram, RawClient
-from tests.mcp_server.recording import RecordingProxy
 from tests.mcp_server.staging import encoded
 from tests.pdf_files import make_picture_pdf
 

@@ -10,8 +10,8 @@ from typing import Any, Self, TypeAlias
 
 import pytest
 from tests.engine_program import COMMAND_WITHIN_SECONDS, EngineProgram
-from tests.mcp_server.fixtures_processes import AGENT_KEY
 from tests.mcp_server.programs import McpProgram
+from tests.mcp_server.shared_programs import AGENT_KEY
 from tests.node_tools import INSPECTOR, PACKAGES, node_command
 
 from kb.client import Json

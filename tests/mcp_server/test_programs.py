@@ -3,16 +3,15 @@
 import os
 import signal
 import socket
-import subprocess
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import psutil
 import pytest
 from tests.amounts import IS_FULL
-from tests.engine_program import EngineProgram, kb_command, own_environment
+from tests.engine_program import EngineProgram, run_kb
 from tests.mcp_server.programs import McpProgram, RawClient
 
 from kb.listening import CannotStart, listen
@@ -24,10 +23,8 @@ WITHIN_SECONDS = 30
 def everything(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
     """A `kb up` with both keys, to be killed; whoever does so starts it again."""
     settings = {"KB_API_KEY": "secret-of-the-engine", "KB_MCP_API_KEY": "secret-of-agents"}
-    program = EngineProgram(tmp_path_factory.mktemp("everything"), settings)
-    program.start()
-    yield program
-    program.stop()
+    with EngineProgram(tmp_path_factory.mktemp("everything"), settings).running() as program:
+        yield program
 
 
 @pytest.fixture
@@ -40,18 +37,7 @@ def client(everything: EngineProgram) -> Iterator[RawClient]:
 
 def mcp_process_of(program: EngineProgram) -> psutil.Process:
     children = psutil.Process(program.process.pid).children()
-    return next(child for child in children if "kb.mcp.process" in child.cmdline())
-
-
-def run_kb(folder: Path, settings: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        kb_command(*arguments),
-        env=own_environment(folder, settings),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=WITHIN_SECONDS,
-    )
+    return next(child for child in children if "kb.mcp.mcp_process" in child.cmdline())
 
 
 def test_a_killed_mcp_server_is_started_again_while_its_callers_wait(
@@ -101,7 +87,7 @@ def test_a_port_that_is_taken_is_told_plainly_before_anything_starts(tmp_path: P
     settings = {"KB_DATA_DIR": str(tmp_path / "data")}
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        ended = run_kb(tmp_path, {**settings, "KB_MCP_PORT": port}, *command)
+        ended = run_kb(tmp_path, *command, settings={**settings, "KB_MCP_PORT": port})
 
     assert ended.returncode == 1
     assert f"port {port}" in ended.stderr
@@ -142,7 +128,7 @@ def test_a_folder_for_uploads_that_others_can_enter_is_refused_with_the_reason(t
     open_to_all.mkdir()
     open_to_all.chmod(0o777)
 
-    ended = run_kb(tmp_path, {"TMPDIR": str(tmp_path)}, "mcp", "--port", "0")
+    ended = run_kb(tmp_path, "mcp", "--port", "0", settings={"TMPDIR": str(tmp_path)})
 
     assert ended.returncode == 1
     assert str(open_to_all) in ended.stderr

@@ -5,7 +5,9 @@ import uuid
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
-from tests.mcp_server.fixtures_processes import (
+from tests.mcp_server.programs import Json
+from tests.mcp_server.recording import RecordingProxy
+from tests.mcp_server.shared_programs import (
     ENGINE_KEY,
     Agent,
     add_file,
@@ -13,8 +15,6 @@ from tests.mcp_server.fixtures_processes import (
     completed_document,
     get_document,
 )
-from tests.mcp_server.programs import Json
-from tests.mcp_server.recording import RecordingProxy
 from tests.mcp_server.staging import encoded
 
 from kb.client import EngineClient

@@ -5,7 +5,9 @@ import uuid
 import httpx
 import mcp
 import pytest
-from tests.mcp_server.fixtures_processes import (
+from tests.mcp_server.programs import ERAS, Era, McpProgram, RawClient, sdk_client
+from tests.mcp_server.recording import RecordingProxy
+from tests.mcp_server.shared_programs import (
     AGENT_KEY,
     Agent,
     add_note,
@@ -13,8 +15,6 @@ from tests.mcp_server.fixtures_processes import (
     completed_document,
     get_document,
 )
-from tests.mcp_server.programs import ERAS, Era, McpProgram, RawClient, sdk_client
-from tests.mcp_server.recording import RecordingProxy
 from tests.mcp_server.staging import encoded
 
 TAGS = ["agent:mybot", "collection:documents", "draft"]

@@ -8,7 +8,9 @@ import uuid
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
-from tests.mcp_server.fixtures_processes import (
+from tests.mcp_server.programs import Json, McpProgram, RawClient
+from tests.mcp_server.recording import RecordingProxy
+from tests.mcp_server.shared_programs import (
     AGENT_KEY,
     ENGINE_KEY,
     Agent,
@@ -20,8 +22,6 @@ from tests.mcp_server.fixtures_processes import (
     staged_by,
     wait_until,
 )
-from tests.mcp_server.programs import Json, McpProgram, RawClient
-from tests.mcp_server.recording import RecordingProxy
 from tests.mcp_server.staging import encoded
 
 from kb.client import FINISHED

@@ -11,9 +11,9 @@ import pytest
 from anyio.to_thread import run_sync
 from tests.engine_program import EngineAlone
 from tests.mcp_server.conftest import until
-from tests.mcp_server.fixtures_processes import wait_until
 from tests.mcp_server.programs import READING_TOOLS, Json, RawClient, sdk_client
 from tests.mcp_server.recording import PretendedEngine, RecordingProxy
+from tests.mcp_server.shared_programs import wait_until
 from websockets.asyncio.client import connect
 
 from kb.access import Access
@@ -21,7 +21,7 @@ from kb.client import EngineClient
 from kb.listening import listen, url_of
 from kb.mcp.app import McpOptions
 from kb.mcp.errors import ToolError
-from kb.mcp.process import start_mcp
+from kb.mcp.mcp_process import start_mcp
 from kb.mcp.toolsets.kb import KB_TOOLS
 from kb.mcp.toolsets.knowledge.tools import KNOWLEDGE_TOOLS
 from kb.mcp.watched_engine import WatchedEngine
@@ -179,7 +179,7 @@ async def test_a_refused_call_is_reason_enough_to_look_at_once(engine: Keyring) 
                 with anyio.fail_after(WITHIN_SECONDS):
                     await told.wait()
             # Whatever was asked before this has reached the engine by now.
-            await client.is_live()
+            await client.check_live()
 
             assert not watched.can_write
             group.cancel_scope.cancel()

@@ -9,7 +9,7 @@ FILE_ROOTS, SANDBOX = "tests/mcp_server/test_file_roots.py", "tests/extraction/t
 LIMITS = (
     Mutant(
         "Others on the machine may read what the engine keeps.",
-        "src/kb/cli/commands/programs.py",
+        "src/kb/cli/program_options.py",
         "    os.umask(0o077)\n",
         "",
         "tests/security/test_file_modes.py",

@@ -66,7 +66,7 @@ def test_e8_what_a_worker_does_on_one_host_is_told_by_engines_on_others(cluster:
         ):
             content = make_text_pdf(["The puffin nests in a burrow."])
             job = await one.submit_file(("puffin.pdf", content))
-            async for event in other.events(0):
+            async for event in other.stream_events(0):
                 if event["event"] == "document_added" and event["data"]["filename"] == "puffin.pdf":
                     break
             assert (await other.get_job(job["id"]))["status"] in ("running", "completed")

@@ -23,12 +23,11 @@ def guarded(
 
     E1, M2: after all that they have tried, no key stands in its log, its measures or its files, and no text in its log.
     """
-    program = EngineProgram(tmp_path_factory.mktemp("guarded"), {**KEYS, "KB_MCP_FILE_ROOTS": str(shown_folder)})
-    program.start()
-    yield program
-    with open_api(program, KEY) as http:
-        metrics = http.get("/metrics").raise_for_status().text
-    program.stop()
+    settings = {**KEYS, "KB_MCP_FILE_ROOTS": str(shown_folder)}
+    with EngineProgram(tmp_path_factory.mktemp("guarded"), settings).running() as program:
+        yield program
+        with open_api(program, KEY) as http:
+            metrics = http.get("/metrics").raise_for_status().text
     log = program.log.read_text()
     assert keys_in(log + metrics) == []
     assert NOTE_TEXT not in log + metrics

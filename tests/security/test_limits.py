@@ -51,10 +51,8 @@ def files() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def program(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
     """One of their own: the tests look at its memory."""
-    program = EngineProgram(tmp_path_factory.mktemp("limits"))
-    program.start()
-    yield program
-    program.stop()
+    with EngineProgram(tmp_path_factory.mktemp("limits")).running() as program:
+        yield program
 
 
 def url_of(program: EngineProgram, which: str) -> str:
@@ -70,7 +68,7 @@ def process_of(program: EngineProgram, which: str) -> psutil.Process:
     engine = psutil.Process(program.process.pid)
     if which != "mcp":
         return engine
-    return next(child for child in engine.children() if "kb.mcp.process" in child.cmdline())
+    return next(child for child in engine.children() if "kb.mcp.mcp_process" in child.cmdline())
 
 
 def forget_peak(process: psutil.Process) -> int:

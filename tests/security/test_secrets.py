@@ -21,11 +21,8 @@ FORMATS = ["json", "text"] if IS_FULL else ["json"]
 
 @pytest.fixture(params=FORMATS)
 def program(request: pytest.FixtureRequest, model_folder: Path, tmp_path: Path) -> Iterator[EngineProgram]:
-    program = EngineProgram(tmp_path, {**KEYS, "KB_LOG_FORMAT": request.param})
-    program.start()
-    yield program
-    if program.process.poll() is None:
-        program.stop()
+    with EngineProgram(tmp_path, {**KEYS, "KB_LOG_FORMAT": request.param}).running() as program:
+        yield program
 
 
 def test_whatever_goes_wrong_no_secret_gets_out(program: EngineProgram, tmp_path: Path, tell: Tell) -> None:
@@ -49,6 +46,6 @@ def test_whatever_goes_wrong_no_secret_gets_out(program: EngineProgram, tmp_path
 
 def assert_processes_tell_nothing(told: Told) -> None:
     assert [command for command in told.commands if keys_in(command)] == []
-    for child in ("worker_process", "kb.mcp.process", "ingestion.extraction"):
+    for child in ("worker_process", "kb.mcp.mcp_process", "ingestion.extraction"):
         assert any(child in command for command, names in told.environments.items() if names), f"no {child} was seen"
     assert [names for names in told.environments.values() if "KB_" in names or keys_in(names)] == []

@@ -4,15 +4,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from evaluation.gate import Accepted, accept, find_faults, read_accepted, write_accepted
-from evaluation.scores import HYBRID, METRICS, RANK_FUSION, SINGLE_METHODS, SetScores
+from evaluation.scores import HYBRID, MEASURES, RANK_FUSION, SINGLE_METHODS, SetScores
 
 FTS, VECTOR = SINGLE_METHODS
 
 
 def scores(hybrid: Sequence[float], *, fts: float = 0.0, languages: Sequence[str | None] = ()) -> SetScores:
-    """Every metric of hybrid search has these figures, and every metric of the single methods one figure throughout."""
+    """Every measure of hybrid search has these figures, every one of the single methods one figure throughout."""
     by_method = {HYBRID: hybrid, FTS: [fts] * len(hybrid), VECTOR: [0.0] * len(hybrid), RANK_FUSION: hybrid}
-    figures = {method: dict.fromkeys(METRICS, np.array(values, np.float64)) for method, values in by_method.items()}
+    figures = {method: dict.fromkeys(MEASURES, np.array(values, np.float64)) for method, values in by_method.items()}
     return SetScores("set", figures, languages or [None] * len(hybrid))
 
 
@@ -31,7 +31,7 @@ def test_a_mean_that_fell_beyond_the_tolerance_is_told() -> None:
 
     faults = find_faults(scores([0.9, 0.05]), before)
 
-    assert faults == [f"set: {metric} fell from 0.5000 to 0.4750, by more than 0.01." for metric in METRICS]
+    assert faults == [f"set: {measure} fell from 0.5000 to 0.4750, by more than 0.01." for measure in MEASURES]
 
 
 def test_the_recall_of_one_language_is_told_when_others_make_up_for_it() -> None:
@@ -107,4 +107,4 @@ def test_the_figures_of_a_set_stand_on_one_line(tmp_path: Path) -> None:
 def test_the_means_of_metrics_and_languages_are_accepted_and_of_queries_only_figures() -> None:
     accepted = accept(scores([1 / 3, 0.5], languages=["de", None]))
 
-    assert accepted == Accepted({**dict.fromkeys(METRICS, 0.4167), "Recall@10 de": 0.3333}, [0.333, 0.5])
+    assert accepted == Accepted({**dict.fromkeys(MEASURES, 0.4167), "Recall@10 de": 0.3333}, [0.333, 0.5])

@@ -3,8 +3,8 @@ import pytest
 from kb.cli.evaluating.attempts import Attempt, By, Figures, Hit, measure
 from kb.cli.evaluating.diagnosis import GarbledText, Outranked, Reason, TitleSaysNothing, UnreadParts
 from kb.cli.evaluating.languages import name_foreign_language
-from kb.cli.evaluating.legibility import is_noise, measure_noise
 from kb.cli.evaluating.likeness import cut_shingles, share_within
+from kb.cli.evaluating.noise import is_noise, measure_noise
 from kb.cli.evaluating.reading import places_to_read, spread_out
 from kb.cli.evaluating.self_test import SelfTest, Verdict
 from kb.cli.evaluating.titles import says_nothing

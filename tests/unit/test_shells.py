@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.cli.completing.shells import SCRIPTS, Shell, parse_bash_line, render_offers
+from kb.cli.completion.shells import SCRIPTS, Shell, parse_bash_line, render_offers
 
 WORD_BREAKS = " \t\n\"'@><=;|&(:"
 printable = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), min_size=1).filter(str.isprintable)

@@ -26,9 +26,9 @@ from kb.engine.model import (
     Vectors,
 )
 from kb.engine.model.portable import DocumentRecord, PortableChunk, PortableDocument
+from kb.engine.models_on_disk import model_locations
 from kb.engine.search import hybrid
 from kb.engine.storage import open_store
-from kb.engine.wiring import model_locations
 from kb.settings import cache_dir
 
 MODES: dict[Mode, hybrid.Mode] = {

@@ -7,12 +7,11 @@ person, of the network or of the engine shows as a traceback, nor does Ctrl-C.
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import TypeVar
 
 import httpx
-import typer
 
+from kb.cli.ending import end_with
 from kb.cli.exits import Exit
 from kb.cli.render.problems import (
     HOW_TO_UPDATE,
@@ -22,9 +21,9 @@ from kb.cli.render.problems import (
     engine_is_unreachable,
     not_an_engine,
 )
-from kb.cli.render.terminal import complain
+from kb.cli.warning import warn_once
 from kb.client import EngineClient, EngineTooOld, NotAnEngine
-from kb.settings import ClientSettings, SettingsError, load_client_settings, present_key, warnings
+from kb.settings import ClientSettings, SettingsError, load_client_settings, present_key
 
 Answer = TypeVar("Answer")
 
@@ -56,21 +55,14 @@ def call_engine(engine_url: str | None, work: Callable[[EngineClient], Awaitable
         settings = load_client_settings({"engine_url": engine_url})
         warn_once()
     except SettingsError as error:
-        raise end(Failure(str(error), Exit.FAILED)) from None
+        end_with(str(error), Exit.FAILED)
     try:
         return asyncio.run(_call(settings, work))
     except KeyboardInterrupt:
-        complain(STOPPED)
-        raise typer.Exit(Exit.INTERRUPTED) from None
+        end_with(STOPPED, Exit.INTERRUPTED)
     except (httpx.HTTPStatusError, httpx.TransportError, NotAnEngine, EngineTooOld) as error:
-        raise end(_explain(error, settings.engine_url)) from None
-
-
-@cache
-def warn_once() -> None:
-    """Of names in the environment that nobody knows: a command may call the engine several times."""
-    for warning in warnings():
-        complain(warning)
+        failure = _explain(error, settings.engine_url)
+        end_with(failure.sentence, failure.exit)
 
 
 async def _call(settings: ClientSettings, work: Callable[[EngineClient], Awaitable[Answer]]) -> Answer:
@@ -102,9 +94,3 @@ def failure_of(response: httpx.Response) -> Failure:
     except (ValueError, LookupError, TypeError, RecursionError):
         return Failure(not_an_engine(str(response.url.join("/"))), Exit.UNREACHABLE)
     return Failure(f"{detail} {advise(code)}".strip(), EXIT_OF_STATUS.get(response.status_code, Exit.FAILED), code)
-
-
-def end(failure: Failure) -> typer.Exit:
-    """To be raised: `raise end(failure)`."""
-    complain(failure.sentence)
-    return typer.Exit(failure.exit)

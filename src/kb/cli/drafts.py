@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import typer
-
+from kb.cli.ending import end_with
 from kb.cli.exits import Exit
 from kb.cli.render.editing import NO_EDITOR, NOT_TEXT, cannot_start, does_not_wait, draft_is_kept, editor_failed
 from kb.cli.render.terminal import complain
@@ -33,8 +32,7 @@ def choose_editor() -> list[str]:
     found = [name for name in FALLBACKS if shutil.which(name)]
     if found and sys.stdin.isatty():
         return found[:1]
-    complain(NO_EDITOR)
-    raise typer.Exit(Exit.FAILED if sys.stdin.isatty() else Exit.USAGE)
+    end_with(NO_EDITOR, Exit.FAILED if sys.stdin.isatty() else Exit.USAGE)
 
 
 class Draft:
@@ -58,13 +56,11 @@ class Draft:
                 command = [*editor, str(self.path)]
                 code = subprocess.run(command, check=False, stdout=screen).returncode  # noqa: S603  the user's choice
         except (OSError, ValueError) as error:
-            complain(cannot_start(editor[0], error))
-            raise typer.Exit(Exit.FAILED) from None
+            end_with(cannot_start(editor[0], error), Exit.FAILED)
         if code in INTERRUPTED:
             raise KeyboardInterrupt
         if code:
-            complain(editor_failed(editor[0], code))
-            raise typer.Exit(Exit.FAILED)
+            end_with(editor_failed(editor[0], code), Exit.FAILED)
         if self._content() == self._written and time.monotonic() - began < AT_ONCE_SECONDS:
             # What is typed into a window that is still open must not go with the file.
             self.may_be_open = True
@@ -78,8 +74,7 @@ class Draft:
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError:
-            complain(NOT_TEXT)
-            raise typer.Exit(Exit.FAILED) from None
+            end_with(NOT_TEXT, Exit.FAILED)
         return text if self._text.endswith("\n") else text.removesuffix("\n")
 
     def has_new_text(self) -> bool:

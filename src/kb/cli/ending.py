@@ -1,11 +1,20 @@
-"""How a command ends that works on this machine and not through the engine."""
+"""How a command ends. What goes wrong between it and the engine is told in `calling`."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import NoReturn
 
 import typer
 
 from kb.cli.exits import Exit
+
+
+def end_with(sentence: str, code: Exit) -> NoReturn:
+    """The sentence goes to stderr."""
+    from kb.cli.render.terminal import complain
+
+    complain(sentence)
+    raise typer.Exit(code) from None
 
 
 @contextmanager
@@ -19,7 +28,6 @@ def until_interrupted() -> Iterator[None]:
 def ending_plainly(extra: str = "engine") -> Iterator[None]:
     """What a person can put right ends the program with a sentence."""
     from kb.cli.render.programs import not_installed
-    from kb.cli.render.terminal import complain
     from kb.engine.errors import KbError
     from kb.listening import CannotStart
     from kb.settings import SettingsError
@@ -27,10 +35,8 @@ def ending_plainly(extra: str = "engine") -> Iterator[None]:
     try:
         yield
     except (SettingsError, CannotStart, KbError) as error:
-        complain(str(error))
-        raise typer.Exit(Exit.FAILED) from None
+        end_with(str(error), Exit.FAILED)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "kb":
             raise
-        complain(not_installed(extra))
-        raise typer.Exit(Exit.FAILED) from None
+        end_with(not_installed(extra), Exit.FAILED)

@@ -125,8 +125,8 @@ def load_command(entry: Entry) -> Any:
         group.name = entry.name
         return group
     kind = CommandOnWords if entry.takes_dashed_words else Command
-    info = CommandInfo(name=entry.name, cls=kind, callback=found)
-    return get_command_from_info(info, pretty_exceptions_short=True, rich_markup_mode=None)
+    described = CommandInfo(name=entry.name, cls=kind, callback=found)
+    return get_command_from_info(described, pretty_exceptions_short=True, rich_markup_mode=None)
 
 
 def split_help(text: str) -> tuple[str, list[str], list[str]]:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from kb.cli.ending import end_with
 from kb.cli.exits import Exit
 from kb.cli.group import CommandsOnDemand
 from kb.version import VERSION
@@ -24,10 +25,8 @@ class Kb(CommandsOnDemand):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             from kb.cli.render.problems import STOPPED
-            from kb.cli.render.terminal import complain
 
-            complain(STOPPED)
-            raise typer.Exit(Exit.INTERRUPTED) from None
+            end_with(STOPPED, Exit.INTERRUPTED)
 
 
 app = typer.Typer(

@@ -2,11 +2,13 @@
 
 import sys
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kb.cli.completing.candidates import complete_documents, complete_notes, complete_tags
+from kb.cli.completion.candidates import complete_documents, complete_notes, complete_tags
+from kb.cli.ending import end_with
 from kb.cli.exits import Exit
 
 # In the place of a file's name or of a text: standard input, or output.
@@ -25,6 +27,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the engine's JSON, o
 EngineUrl = Annotated[
     str | None, typer.Option("--engine-url", metavar="URL", help="Where the engine is (KB_ENGINE_URL).")
 ]
+DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Where documents are kept (KB_DATA_DIR).")]
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Return once it is accepted, before it can be searched.")]
 Title = Annotated[str | None, typer.Option("--title", help="Its title; otherwise one is made from the text.")]
 Tags = Annotated[
@@ -68,15 +71,12 @@ def join_tags(tags: list[str] | None, tag: list[str] | None) -> list[str]:
 def read_text(given: str) -> str:
     """The argument itself, or standard input for `-`. Ends the command if there is no text in it."""
     from kb.cli.render.problems import NO_TEXT, NOT_UTF8
-    from kb.cli.render.terminal import complain
 
     if given == STANDARD_STREAM:
         try:
             given = sys.stdin.buffer.read().decode("utf-8-sig")
         except UnicodeDecodeError:
-            complain(NOT_UTF8)
-            raise typer.Exit(Exit.USAGE) from None
+            end_with(NOT_UTF8, Exit.USAGE)
     if not given.strip():
-        complain(NO_TEXT)
-        raise typer.Exit(Exit.USAGE)
+        end_with(NO_TEXT, Exit.USAGE)
     return given

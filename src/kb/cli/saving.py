@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from kb.cli.ending import end_with
 from kb.cli.exits import Exit
 from kb.cli.options import STANDARD_STREAM
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def save_original(document: "Json", file: str, engine_url: str | None, *, force: bool) -> None:
-    from kb.cli.calling import Failure, call_engine, end
+    from kb.cli.calling import call_engine
     from kb.cli.render.progress import progress_of_bytes
     from kb.cli.render.saving import BROKE_OFF, NOT_FOR_TERMINALS, show_saved
 
@@ -26,7 +27,7 @@ def save_original(document: "Json", file: str, engine_url: str | None, *, force:
         try:
             await engine.download_document_file(document["id"], destination, on_progress=show)
         except (httpx.ReadError, httpx.RemoteProtocolError):
-            raise end(Failure(BROKE_OFF, Exit.FAILED)) from None
+            end_with(BROKE_OFF, Exit.FAILED)
 
     with (
         open_destination(file, force=force, not_for_terminals=NOT_FOR_TERMINALS) as destination,
@@ -43,12 +44,11 @@ def open_destination(file: str, *, force: bool, not_for_terminals: str) -> Itera
 
     Ends the command if standard output is a terminal, and if there is such a file that is not to be replaced.
     """
-    from kb.cli.calling import Failure, end
     from kb.cli.render.saving import NO_FILE, cannot_be_written, file_exists
 
     if file == STANDARD_STREAM:
         if sys.stdout.isatty():
-            raise end(Failure(not_for_terminals, Exit.USAGE))
+            end_with(not_for_terminals, Exit.USAGE)
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
@@ -57,14 +57,14 @@ def open_destination(file: str, *, force: bool, not_for_terminals: str) -> Itera
     try:
         # What is no file, such as a folder or a device, is not replaced in any case.
         if os.path.lexists(place) and not (force and place.is_file()):
-            raise end(Failure(file_exists(place) if place.is_file() else NO_FILE, Exit.REFUSED))
+            end_with(file_exists(place) if place.is_file() else NO_FILE, Exit.REFUSED)
         with partial.open("xb") as destination:
             yield destination
             destination.flush()
             os.fsync(destination.fileno())
         partial.replace(place)
     except OSError as error:
-        raise end(Failure(cannot_be_written(error), Exit.FAILED)) from None
+        end_with(cannot_be_written(error), Exit.FAILED)
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)

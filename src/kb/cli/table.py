@@ -70,7 +70,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("config", "configuring:config", "Show every setting, its value, and where that comes from."),
         Entry("model", "models:app", "Fetch and list embedding models."),
         Entry("completion", "completion:completion", "Print what makes your shell complete commands, tags and ids."),
-        Entry("version", "versions:version", "Show the versions of this program and of the engine."),
+        Entry("version", "version:version", "Show the versions of this program and of the engine."),
     ),
 }
 

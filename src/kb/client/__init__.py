@@ -11,7 +11,8 @@ and jobs are named by their integer id or by their UUID. With `expected_version`
 version of the document; else it is refused with 412.
 """
 
-from kb.client.engine import FINISHED, EngineClient, Json
+from kb.client.calling import Json
+from kb.client.engine import FINISHED, EngineClient
 from kb.client.errors import EngineTooOld, FileChanged, NotAnEngine
 from kb.client.paging import read_all
 from kb.client.sending import NamedFile

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-from kb.client.engine import Json
+from kb.client.calling import Json
 
 # The most that the engine tells at once.
 PAGE_SIZE = 1000

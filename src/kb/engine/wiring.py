@@ -4,20 +4,14 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from kb.engine.backup import remove_leftovers
-from kb.engine.embedding import (
-    LoadingEmbedder,
-    bundled_model_folder,
-    fetch_bundled_model,
-    open_embedder,
-    read_model,
-)
-from kb.engine.errors import Conflict, Unavailable
+from kb.engine.embedding import LoadingEmbedder, open_embedder, read_model
+from kb.engine.errors import Conflict
 from kb.engine.ingestion.pipeline import Pipeline
 from kb.engine.locks import be_only_engine, be_worker
 from kb.engine.model import WantedDevice
@@ -82,51 +76,6 @@ class Engine:
         return Pipeline(self.store, self.originals, self.embedder, self.clock)
 
 
-def model_locations(cache_dir: Path, model_folder: Path | None) -> tuple[Path, Path]:
-    """Where the model is (`None` means the bundled one) and where the graphs made of models are kept."""
-    return model_folder or bundled_model_folder(cache_dir), cache_dir / "graphs"
-
-
-def fetch_model(cache_dir: Path, source: Path | None) -> Path:
-    """Put the bundled model into the cache, verified and ready to run; does nothing if it is there."""
-    folder = fetch_bundled_model(cache_dir, source)
-    open_embedder(folder, cache_dir / "graphs", threads=1)
-    return folder
-
-
-@dataclass(frozen=True)
-class ModelOnDisk:
-    name: str
-    folder: str
-    size_bytes: int
-    used: bool
-    """Whether it is the one that was asked for."""
-    ready: bool
-    dimension: int | None
-    problem: str | None
-    """Why it cannot be used, and what to do."""
-
-    def to_json(self) -> dict[str, object]:
-        return asdict(self)
-
-
-def list_models(cache_dir: Path, chosen: Path | None) -> list[ModelOnDisk]:
-    """Those in the cache and the chosen one (`None` means the bundled one), whether it is there or not."""
-    used = chosen or bundled_model_folder(cache_dir)
-    cached = (cache_dir / "models").glob("[!.]*/")
-    return [_look_at_model(folder, used=folder == used) for folder in sorted({used, *cached})]
-
-
-def _look_at_model(folder: Path, *, used: bool) -> ModelOnDisk:
-    dimension, problem = None, None
-    try:
-        dimension = read_model(folder).dimension
-    except Unavailable as error:
-        problem = str(error)
-    size_bytes = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    return ModelOnDisk(folder.name, str(folder), size_bytes, used, problem is None, dimension, problem)
-
-
 @contextmanager
 def open_engine(options: EngineOptions) -> Iterator[Engine]:
     """The engine of a data directory, alone on it, or one of many on a database. Its model goes on loading while it
@@ -172,7 +121,7 @@ def _keep_what_a_lost_base_knew(originals: FolderOriginals, now: datetime) -> No
 
 
 @contextmanager
-def open_parts(options: EngineOptions) -> Iterator[Engine]:
+def open_for_worker(options: EngineOptions) -> Iterator[Engine]:
     """The same without the claim to be the only one: for a worker beside the engine, which has much to embed."""
     with (
         nullcontext() if options.store_url else be_worker(options.data_dir),

@@ -25,8 +25,8 @@ import httpx
 from kb.client import Json
 from kb.mcp.errors import ToolError
 from kb.mcp.upload_folder import claim_folder, release_folder, remove_folder
+from kb.sizes import BYTES_PER_MB
 
-BYTES_PER_MB = 1_048_576
 # Enough for a team of agents; more at once means that somebody starts uploads and never finishes them.
 MAX_OPEN_UPLOADS = 32
 # Ten of the largest files that the engine accepts by default. While it is sent on, a file needs its size once more.

@@ -29,8 +29,8 @@ from kb.settings.kinds import (
     Toolsets,
     Url,
 )
+from kb.sizes import BYTES_PER_MB
 
-BYTES_PER_MB = 1_048_576
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 _API_KEY_MEANING = (

@@ -19,7 +19,7 @@ from kb.engine.locks import be_alone, hold
 from kb.engine.originals import FolderOriginals
 from kb.engine.ports import Store
 from kb.engine.storage.sqlite.integrity import check_base
-from kb.engine.wiring import EngineOptions, open_engine, open_parts
+from kb.engine.wiring import EngineOptions, open_engine, open_for_worker
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_engine_and_worker_keep_out_a_restore_and_a_restore_keeps_out_them(
     store.close()
     options = EngineOptions(folder / "data", model_folder, cache_dir / "graphs", max_file_bytes=1)
 
-    for opened, who in ((open_engine, "engine"), (open_parts, "worker")):
+    for opened, who in ((open_engine, "engine"), (open_for_worker, "worker")):
         with opened(options), pytest.raises(Conflict, match=f"The {who} of"):
             restore_backup(folder, "data")
         with be_alone(folder / "data"), pytest.raises(Conflict, match="being restored"), opened(options):

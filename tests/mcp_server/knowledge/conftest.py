@@ -6,7 +6,11 @@ from typing import get_args
 
 import pytest
 from tests.engine_program import EngineProgram
-from tests.mcp_server.fixtures_processes import (
+from tests.mcp_server.knowledge.asking import Knowledge
+from tests.mcp_server.knowledge.cancelled import Base
+from tests.mcp_server.knowledge.contract import CONFIRMATION
+from tests.mcp_server.programs import McpProgram
+from tests.mcp_server.shared_programs import (
     AGENT_KEY,
     Agent,
     Agents,
@@ -15,10 +19,6 @@ from tests.mcp_server.fixtures_processes import (
     open_agents,
     staging_program,
 )
-from tests.mcp_server.knowledge.asking import Knowledge
-from tests.mcp_server.knowledge.cancelled import Base
-from tests.mcp_server.knowledge.contract import CONFIRMATION
-from tests.mcp_server.programs import McpProgram
 from tests.scanned_pages import write_scan
 
 from kb.client import EngineClient

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.mcp_server.conftest import unique
-from tests.mcp_server.fixtures_processes import Agent
 from tests.mcp_server.knowledge.asking import Knowledge
 from tests.mcp_server.knowledge.conftest import Write
 from tests.mcp_server.knowledge.contract import (
@@ -22,6 +21,7 @@ from tests.mcp_server.knowledge.contract import (
 )
 from tests.mcp_server.knowledge.shapes import assert_shape
 from tests.mcp_server.programs import Json
+from tests.mcp_server.shared_programs import Agent
 
 UNKNOWN = "123e4567-e89b-42d3-a456-426614174000"
 RIGHT: dict[str, Json] = {

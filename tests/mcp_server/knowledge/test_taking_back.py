@@ -10,7 +10,6 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.mcp_server.conftest import until
-from tests.mcp_server.fixtures_processes import open_adding_program
 from tests.mcp_server.knowledge.cancelled import Base
 from tests.mcp_server.knowledge.speaking import (
     CALL,
@@ -22,6 +21,7 @@ from tests.mcp_server.knowledge.speaking import (
     post,
 )
 from tests.mcp_server.knowledge.ways_to_cancel import ADD, CANCEL, by_notification, cancellation_of
+from tests.mcp_server.shared_programs import open_adding_program
 from tests.mcp_server.test_transport import modern_headers
 
 pytestmark = pytest.mark.anyio

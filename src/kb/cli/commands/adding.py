@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kb.cli.ending import end_with
 from kb.cli.exits import Exit
 from kb.cli.options import AsJson, EngineUrl, NoWait, Tag, Tags, Title, join_tags
 
@@ -45,7 +46,6 @@ def add(
     from kb.cli.adding.submitting import Wishes
     from kb.cli.calling import call_engine
     from kb.cli.render.adding import NO_FILES, show_plan
-    from kb.cli.render.terminal import complain
 
     selection = _select(paths, name, title)
     report = Report(len(selection.sources), selection.skipped, as_json=as_json, is_verbose=verbose)
@@ -55,8 +55,7 @@ def add(
         return
     if not selection.sources:
         report.tell_skipped()
-        complain(NO_FILES)
-        raise typer.Exit(Exit.NOT_FOUND)
+        end_with(NO_FILES, Exit.NOT_FOUND)
     wishes = Wishes(title=title, tags=join_tags(tags, tag), force_ocr=ocr, wait=not no_wait)
     try:
         call_engine(engine_url, lambda engine: add_files(engine, selection.sources, wishes, report))
@@ -69,14 +68,11 @@ def add(
 def _select(paths: list[str], stdin_name: str, title: str | None) -> "Selection":
     from kb.cli.adding.sources import PathsMissing, select_sources
     from kb.cli.render.adding import ONE_TITLE_FOR_MANY, no_such_files
-    from kb.cli.render.terminal import complain
 
     try:
         selection = select_sources(paths, stdin_name)
     except PathsMissing as error:
-        complain(no_such_files(error.paths))
-        raise typer.Exit(Exit.NOT_FOUND) from None
+        end_with(no_such_files(error.paths), Exit.NOT_FOUND)
     if title is not None and len(selection.sources) > 1:
-        complain(ONE_TITLE_FOR_MANY)
-        raise typer.Exit(Exit.USAGE)
+        end_with(ONE_TITLE_FOR_MANY, Exit.USAGE)
     return selection

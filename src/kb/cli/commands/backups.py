@@ -10,11 +10,10 @@ from typing import Annotated
 
 import typer
 
-from kb.cli.commands.programs import DataDir
 from kb.cli.confirming import require_consent
-from kb.cli.ending import ending_plainly
+from kb.cli.ending import end_with, ending_plainly
 from kb.cli.exits import Exit
-from kb.cli.options import Yes
+from kb.cli.options import DataDir, Yes
 
 ManifestAsJson = Annotated[bool, typer.Option("--json", help="Print the backup's manifest as JSON, in one line.")]
 
@@ -116,14 +115,11 @@ def _find_data_dir(given: Path | None) -> Path:
 def _refusing_plainly() -> Iterator[None]:
     """These work without an engine that would say so: what is missing is exit code 3, what is refused 4."""
     from kb.cli.render.backups import STOPPED
-    from kb.cli.render.terminal import complain
     from kb.engine.errors import Conflict, NotFound
 
     try:
         yield
     except (NotFound, Conflict) as error:
-        complain(str(error))
-        raise typer.Exit(Exit.NOT_FOUND if isinstance(error, NotFound) else Exit.REFUSED) from None
+        end_with(str(error), Exit.NOT_FOUND if isinstance(error, NotFound) else Exit.REFUSED)
     except KeyboardInterrupt:
-        complain(STOPPED)
-        raise typer.Exit(Exit.INTERRUPTED) from None
+        end_with(STOPPED, Exit.INTERRUPTED)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
+from kb.cli.ending import end_with
 from kb.cli.exits import Exit
 from kb.cli.options import STANDARD_STREAM, AsJson, EngineUrl
 from kb.cli.saving import open_destination
@@ -84,20 +85,19 @@ def import_bundle(
 @contextmanager
 def _open_source(file: str) -> Iterator[tuple[BinaryIO, int | None]]:
     """The bundle, and how large it is if that can be told."""
-    from kb.cli.calling import Failure, end
     from kb.cli.render.bundles import NO_BUNDLE
     from kb.cli.render.problems import cannot_be_read
 
     if file == STANDARD_STREAM:
         if sys.stdin.isatty():
-            raise end(Failure(NO_BUNDLE, Exit.USAGE))
+            end_with(NO_BUNDLE, Exit.USAGE)
         yield sys.stdin.buffer, None
         return
     try:
         source = Path(file).open("rb")  # noqa: SIM115  closed below, where errors are no longer about opening it
     except OSError as error:
         code = Exit.NOT_FOUND if isinstance(error, FileNotFoundError) else Exit.FAILED
-        raise end(Failure(cannot_be_read(error), code)) from None
+        end_with(cannot_be_read(error), code)
     with source:
         yield source, os.fstat(source.fileno()).st_size
 
@@ -107,12 +107,11 @@ def _on_its_way() -> Iterator[None]:
     """What goes wrong between the engine's acceptance and the end of the bundle."""
     import httpx
 
-    from kb.cli.calling import Failure, end
     from kb.cli.render.bundles import BROKE_OFF, cannot_be_moved
 
     try:
         yield
     except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
-        raise end(Failure(BROKE_OFF, Exit.FAILED)) from None
+        end_with(BROKE_OFF, Exit.FAILED)
     except OSError as error:
-        raise end(Failure(cannot_be_moved(error), Exit.FAILED)) from None
+        end_with(cannot_be_moved(error), Exit.FAILED)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from kb.cli.completing.shells import SCRIPTS, Shell, parse_bash_line, render_offers
+from kb.cli.completion.shells import SCRIPTS, Shell, parse_bash_line, render_offers
 from kb.cli.exits import Exit
 
 
@@ -28,7 +28,7 @@ def completion(
         return
     print(SCRIPTS[shell].strip())
     if sys.stdout.isatty():
-        from kb.cli.completing.shells import HOW_TO_KEEP
+        from kb.cli.completion.shells import HOW_TO_KEEP
 
         print(f"\n{HOW_TO_KEEP[shell]}", file=sys.stderr)
 

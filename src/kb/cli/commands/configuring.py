@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from kb.cli.ending import end_with
 from kb.cli.exits import Exit
 
 
@@ -25,8 +26,9 @@ def config(
     not shown, only whether they are set.
     """
     from kb.cli.render.configuring import describe, show_option, show_settings, unknown_setting
-    from kb.cli.render.terminal import complain, print_json
-    from kb.settings import SettingsError, warnings
+    from kb.cli.render.terminal import print_json
+    from kb.cli.warning import warn_once
+    from kb.settings import SettingsError
     from kb.settings.explaining import explain_settings
 
     explanation = explain_settings()
@@ -37,12 +39,10 @@ def config(
             show_settings(explanation)
             # What keeps the file from being read is among the problems.
             with suppress(SettingsError):
-                for warning in warnings():
-                    complain(warning)
+                warn_once()
         raise typer.Exit(Exit.FAILED if explanation.problems else Exit.DONE)
     option = explanation.find(name)
     if option is None:
-        complain(unknown_setting(name, [one.name for one in explanation.options]))
-        raise typer.Exit(Exit.NOT_FOUND)
+        end_with(unknown_setting(name, [one.name for one in explanation.options]), Exit.NOT_FOUND)
     show_option(option, as_json=as_json)
     raise typer.Exit(Exit.FAILED if option.problem else Exit.DONE)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kb.cli.connecting.known import Name
+from kb.cli.ending import end_with
 from kb.cli.exits import Exit
 from kb.cli.options import Yes
 
@@ -47,14 +48,12 @@ def connect(
     is. Without a client it shows which are known, and where each keeps its configuration.
     """
     from kb.cli.render.connecting import show_clients, unknown_client
-    from kb.cli.render.terminal import complain
 
     if client is None:
         show_clients()
         return
     if client not in set(Name):
-        complain(unknown_client(client))
-        raise typer.Exit(Exit.USAGE)
+        end_with(unknown_client(client), Exit.USAGE)
     server, key = _describe_server(name, url, readonly=readonly)
     _warn_unless_it_answers(server, key)
     if write:
@@ -68,25 +67,20 @@ def _describe_server(name: str, url: str | None, *, readonly: bool) -> "tuple[Mc
     from kb.cli.connecting.known import McpServer
     from kb.cli.probing import address_at
     from kb.cli.render import connecting as words
-    from kb.cli.render.terminal import complain
     from kb.settings import SettingsError, load_mcp_settings, present_key
 
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,63}", name):
-        complain(words.BAD_NAME)
-        raise typer.Exit(Exit.USAGE)
+        end_with(words.BAD_NAME, Exit.USAGE)
     if url is not None and not _is_address(url):
-        complain(words.BAD_URL)
-        raise typer.Exit(Exit.USAGE)
+        end_with(words.BAD_URL, Exit.USAGE)
     try:
         settings = load_mcp_settings()
     except SettingsError as error:
-        complain(str(error))
-        raise typer.Exit(Exit.FAILED) from None
+        end_with(str(error), Exit.FAILED)
     variable = "KB_MCP_API_KEY_READONLY" if readonly else "KB_MCP_API_KEY"
     key = present_key(settings.mcp_api_key_readonly if readonly else settings.mcp_api_key)
     if readonly and not key:
-        complain(words.NO_READONLY_KEY)
-        raise typer.Exit(Exit.FAILED)
+        end_with(words.NO_READONLY_KEY, Exit.FAILED)
     url = url or f"{address_at(settings.mcp_host, settings.mcp_port)}/mcp"
     return McpServer(name, url, variable, needs_key=bool(key)), key
 
@@ -150,11 +144,9 @@ def _write(name: Name, server: "McpServer", key: str, *, yes: bool) -> None:
         else:
             show_written(client, server, write_configuration(client.file, merged, content, datetime.now(UTC)))
     except NotOurs as error:
-        complain(left_alone(client, error))
-        raise typer.Exit(Exit.REFUSED) from None
+        end_with(left_alone(client, error), Exit.REFUSED)
     except OSError as error:
-        complain(cannot_be_changed(client, error))
-        raise typer.Exit(Exit.FAILED) from None
+        end_with(cannot_be_changed(client, error), Exit.FAILED)
 
 
 def _ask_before_replacing(client: "Client", server: "McpServer", new: "Json", *, yes: bool) -> None:

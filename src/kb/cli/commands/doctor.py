@@ -4,12 +4,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kb.cli.commands.programs import DataDir
 from kb.cli.exits import Exit
-from kb.cli.options import EngineUrl
+from kb.cli.options import DataDir, EngineUrl
 
 if TYPE_CHECKING:
-    from kb.cli.examining import Check
+    from kb.cli.doctor import Check
 
 
 def doctor(
@@ -34,9 +33,9 @@ def doctor(
     written. Where no engine answers, it looks at the data directory itself, and changes nothing there. --repair only
     makes anew what is derived: documents, notes and tags are never touched.
     """
+    from kb.cli.doctor import Verdict, worst_of
+    from kb.cli.doctor.examination import Doctor
     from kb.cli.ending import ending_plainly
-    from kb.cli.examining import Verdict, worst_of
-    from kb.cli.examining.examination import Doctor
     from kb.cli.render.doctor import describe, show_check, show_verdict
     from kb.cli.render.terminal import print_json
 

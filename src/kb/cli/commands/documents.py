@@ -103,8 +103,8 @@ def list_documents(
     """
     from kb.cli.calling import call_engine
     from kb.cli.render import documents
-    from kb.cli.render.again import command_again
     from kb.cli.render.links import find_open_engine
+    from kb.cli.render.next_command import command_again
     from kb.cli.render.terminal import print_json
 
     named: Json = {

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kb.cli.completing.candidates import complete_notes
+from kb.cli.completion.candidates import complete_notes
+from kb.cli.ending import end_with
 from kb.cli.exits import Exit
 from kb.cli.options import AsJson, EngineUrl, require_something
 
@@ -57,8 +58,7 @@ def edit(
     editor = choose_editor()
     note = _read(document_id, engine_url)
     if "text" not in note:
-        complain(not_a_note(note))
-        raise typer.Exit(Exit.REFUSED)
+        end_with(not_a_note(note), Exit.REFUSED)
     with open_draft(f"note-{note['id']}.md", note["text"]) as draft:
         draft.edit(editor)
         saved = _save(draft, note, editor, engine_url)
@@ -89,8 +89,7 @@ def _save(draft: "Draft", note: "Json", editor: list[str], engine_url: str | Non
 
     while (text := draft.read()) != note["text"]:
         if not text.strip():
-            complain(emptied(note))
-            raise typer.Exit(Exit.FAILED)
+            end_with(emptied(note), Exit.FAILED)
         if saved := _update(note, text, engine_url):
             return saved
         before, note = note, _read(note["id"], engine_url)
@@ -132,11 +131,9 @@ def _update(note: "Json", text: str, engine_url: str | None) -> "Json | None":
 def _choose(before: "Json", now: "Json") -> Choice:
     """What the user wants. Ends the command if that is to keep the text in its file, or if there is nobody to ask."""
     from kb.cli.render.editing import HOW_TO_GO_ON, overtaken, show_conflict
-    from kb.cli.render.terminal import complain
 
     if not sys.stdin.isatty():
-        complain(overtaken(now))
-        raise typer.Exit(Exit.REFUSED)
+        end_with(overtaken(now), Exit.REFUSED)
     show_conflict(before, now)
     answer = ""
     while answer not in set(Choice):
@@ -145,6 +142,5 @@ def _choose(before: "Json", now: "Json") -> Choice:
         except typer.Abort:
             raise KeyboardInterrupt from None
     if answer == Choice.KEEP:
-        complain(overtaken(now))
-        raise typer.Exit(Exit.REFUSED)
+        end_with(overtaken(now), Exit.REFUSED)
     return Choice(answer)

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kb.cli.ending import end_with
 from kb.cli.exits import Exit
 from kb.cli.filters import DocType
 from kb.cli.options import STANDARD_STREAM, EngineUrl, Tag, Tags, join_tags
 
 if TYPE_CHECKING:
+    from kb.cli.evaluating.asking import Outcome
     from kb.cli.evaluating.questions import Question
-    from kb.cli.evaluating.running import Outcome
     from kb.cli.evaluating.self_test import SelfTest
     from kb.client import EngineClient
 
@@ -75,7 +76,6 @@ def evaluate(
     there, MRR@10 how far up the first of it stands. All are 1 at best. Nothing is changed by it.
     """
     from kb.cli.render.evaluating import too_low
-    from kb.cli.render.terminal import complain
 
     if file is None:
         scope_tags = tuple(join_tags(tags, tag))
@@ -85,8 +85,7 @@ def evaluate(
     else:
         recall = _ask_questions(file, engine_url, as_json=as_json)
     if recall < min_recall:
-        complain(too_low(recall, min_recall))
-        raise typer.Exit(Exit.FAILED)
+        end_with(too_low(recall, min_recall), Exit.FAILED)
 
 
 def _test_base(
@@ -117,7 +116,7 @@ def _test_base(
 
 
 def _ask_questions(file: str, engine_url: str | None, *, as_json: bool) -> float:
-    from kb.cli.evaluating.running import average
+    from kb.cli.evaluating.asking import average
     from kb.cli.render.evaluating import show_evaluation, warn, written_out
     from kb.cli.render.terminal import print_json
 
@@ -133,11 +132,10 @@ def _ask_questions(file: str, engine_url: str | None, *, as_json: bool) -> float
 
 def _evaluate(questions: "list[Question]", engine_url: str | None) -> "list[Outcome]":
     from kb.cli.calling import call_engine
+    from kb.cli.evaluating.asking import evaluate_questions
     from kb.cli.evaluating.questions import BadQuestions
-    from kb.cli.evaluating.running import evaluate_questions
     from kb.cli.render.evaluating import wrong_lines
     from kb.cli.render.progress import progress_of_steps
-    from kb.cli.render.terminal import complain
 
     async def ask(engine: "EngineClient") -> "list[Outcome]":
         with progress_of_steps() as on_progress:
@@ -146,29 +144,23 @@ def _evaluate(questions: "list[Question]", engine_url: str | None) -> "list[Outc
     try:
         return call_engine(engine_url, ask)
     except BadQuestions as error:
-        complain(wrong_lines(error.faults))
-        raise typer.Exit(Exit.USAGE) from None
+        end_with(wrong_lines(error.faults), Exit.USAGE)
 
 
 def _read_questions(file: str) -> "list[Question]":
     """Ends the command if they cannot be read, before any is asked."""
     from kb.cli.evaluating.questions import BadQuestions, parse_questions
     from kb.cli.render.evaluating import NO_QUESTIONS, NOT_UTF8, cannot_be_read, wrong_lines
-    from kb.cli.render.terminal import complain
 
     try:
         content = sys.stdin.buffer.read() if file == STANDARD_STREAM else Path(file).read_bytes()
         questions = parse_questions(content.decode("utf-8-sig"), is_csv=file.lower().endswith(".csv"))
     except OSError as error:
-        complain(cannot_be_read(file, error))
-        raise typer.Exit(Exit.NOT_FOUND if isinstance(error, FileNotFoundError) else Exit.FAILED) from None
+        end_with(cannot_be_read(file, error), Exit.NOT_FOUND if isinstance(error, FileNotFoundError) else Exit.FAILED)
     except UnicodeDecodeError:
-        complain(NOT_UTF8)
-        raise typer.Exit(Exit.USAGE) from None
+        end_with(NOT_UTF8, Exit.USAGE)
     except BadQuestions as error:
-        complain(wrong_lines(error.faults))
-        raise typer.Exit(Exit.USAGE) from None
+        end_with(wrong_lines(error.faults), Exit.USAGE)
     if not questions:
-        complain(NO_QUESTIONS)
-        raise typer.Exit(Exit.USAGE)
+        end_with(NO_QUESTIONS, Exit.USAGE)
     return questions

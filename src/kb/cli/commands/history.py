@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kb.cli.ending import end_with
 from kb.cli.exits import Exit
 from kb.cli.options import AsJson, EngineUrl, NoteId
 
@@ -138,7 +139,6 @@ def _find(document_id: str, version: int | None, engine_url: str | None) -> "tup
     """A revision, or the newest, and the one before it. Ends the command if there is no such version."""
     from kb.cli.calling import call_engine
     from kb.cli.render.history import no_such_version
-    from kb.cli.render.terminal import complain
 
     async def find(engine: "EngineClient") -> "list[Json]":
         found: list[Json] = []
@@ -151,8 +151,7 @@ def _find(document_id: str, version: int | None, engine_url: str | None) -> "tup
 
     found = call_engine(engine_url, find)
     if not found:
-        complain(no_such_version(document_id, version))
-        raise typer.Exit(Exit.NOT_FOUND)
+        end_with(no_such_version(document_id, version), Exit.NOT_FOUND)
     return found[0], found[1] if len(found) > 1 else None
 
 

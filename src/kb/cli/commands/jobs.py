@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kb.cli.completing.candidates import complete_jobs
+from kb.cli.completion.candidates import complete_jobs
+from kb.cli.ending import end_with
 from kb.cli.exits import Exit
 from kb.cli.options import AsJson, EngineUrl, Yes
 
@@ -95,12 +96,10 @@ def _unended_that_may_go(engine_url: str | None, *, yes: bool) -> list[str]:
     from kb.cli.confirming import require_consent
     from kb.cli.jobs import UNENDED, read_job_ids
     from kb.cli.render.jobs import NOBODY_TO_ASK, NONE_UNENDED, NOTHING_CANCELLED, question_before_cancelling
-    from kb.cli.render.terminal import complain
 
     found = call_engine(engine_url, lambda engine: read_job_ids(engine, UNENDED))
     if not found:
-        complain(NONE_UNENDED)
-        raise typer.Exit
+        end_with(NONE_UNENDED, Exit.DONE)
     question = question_before_cancelling(len(found))
     require_consent(question, yes=yes, refusal=NOTHING_CANCELLED, nobody_to_ask=NOBODY_TO_ASK)
     return [str(job_id) for job_id in found]

@@ -25,7 +25,7 @@ def list_models(
     from kb.settings import cache_dir, load_engine_settings, model_folder
 
     with ending_plainly():
-        from kb.engine.wiring import list_models
+        from kb.engine.models_on_disk import list_models
 
         cache = cache_dir()
         models = list_models(cache, model_folder(load_engine_settings().embedding_model, cache))
@@ -57,7 +57,7 @@ def fetch(
     from kb.settings import cache_dir
 
     with ending_plainly():
-        from kb.engine.wiring import fetch_model, model_locations
+        from kb.engine.models_on_disk import fetch_model, model_locations
 
         if not sys.stderr.isatty() and not model_locations(cache_dir(), None)[0].exists():
             complain(fetching(source))

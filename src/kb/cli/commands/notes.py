@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kb.cli.ending import end_with
 from kb.cli.exits import Exit
 from kb.cli.options import (
     STANDARD_STREAM,
@@ -75,15 +76,13 @@ def addnote(
 def _add_from_editor(add: "Callable[[str], None]") -> None:
     from kb.cli.drafts import choose_editor, open_draft
     from kb.cli.render.editing import NOTHING_WRITTEN
-    from kb.cli.render.terminal import complain
 
     editor = choose_editor()
     with open_draft("note.md", "") as draft:
         draft.edit(editor)
         text = draft.read()
         if not text.strip():
-            complain(NOTHING_WRITTEN)
-            raise typer.Exit(Exit.FAILED)
+            end_with(NOTHING_WRITTEN, Exit.FAILED)
         add(text)
 
 

@@ -1,5 +1,6 @@
 """The command `open`: the engine's page, in the browser."""
 
+from kb.cli.ending import end_with
 from kb.cli.exits import Exit
 from kb.cli.options import EngineUrl
 
@@ -16,13 +17,13 @@ def open_page(*, engine_url: EngineUrl = None) -> None:
     """
     import webbrowser
 
-    from kb.cli.calling import Failure, call_engine, end
+    from kb.cli.calling import call_engine
     from kb.cli.render.programs import NO_BROWSER, no_page
     from kb.cli.render.terminal import complain
 
     url, has_page = call_engine(engine_url, lambda engine: _find_page(engine_url))
     if not has_page:
-        raise end(Failure(no_page(url), Exit.NOT_FOUND))
+        end_with(no_page(url), Exit.NOT_FOUND)
     print(url)
     if not webbrowser.open(url):
         complain(NO_BROWSER)

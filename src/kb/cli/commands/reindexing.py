@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kb.cli.ending import end_with
 from kb.cli.exits import Exit
 from kb.cli.options import AsJson, EngineUrl
 
@@ -46,7 +47,6 @@ def reindex(
     if as_json:
         print_json(job)
     if has_failed(job):
-        complain(reindex_failed(job))
-        raise typer.Exit(Exit.JOB_FAILED)
+        end_with(reindex_failed(job), Exit.JOB_FAILED)
     if not as_json:
         show_reindexing(job) if no_wait else show_reindexed(job)

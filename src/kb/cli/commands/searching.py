@@ -107,7 +107,7 @@ def _find_beginning(top: int, page: int | None, offset: int | None) -> int:
 
 def _remark_on(answer: "Json", context: typer.Context, begin: int) -> None:
     """What the hits do not tell, each with the command that goes on from here."""
-    from kb.cli.render.again import command_again
+    from kb.cli.render.next_command import command_again
     from kb.cli.render.searching import remark_on_hits
 
     end, params = begin + len(answer["results"]), context.params

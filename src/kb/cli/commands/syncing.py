@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kb.cli.ending import end_with
 from kb.cli.exits import Exit
 from kb.cli.options import EngineUrl, Tag, Tags, Yes, join_tags
 
@@ -77,7 +78,6 @@ def _follow(folder: Path, engine_url: str, options: "SyncOptions", *, watch: boo
     from kb.cli.folders.scanning import path_as_text
     from kb.cli.render.problems import STOPPED
     from kb.cli.render.syncing import show_planned, show_totals
-    from kb.cli.render.terminal import complain
     from kb.cli.syncing.following import Follower, be_only_one_following
     from kb.cli.syncing.memory import place_of_memory
     from kb.cli.syncing.watching import watch_folder
@@ -92,8 +92,7 @@ def _follow(folder: Path, engine_url: str, options: "SyncOptions", *, watch: boo
             else:
                 follower.begin()
     except (KeyboardInterrupt, typer.Abort):
-        complain(STOPPED)
-        raise typer.Exit(Exit.INTERRUPTED) from None
+        end_with(STOPPED, Exit.INTERRUPTED)
     finally:
         # Also if it was stopped, or the engine is gone: then it tells how far it came.
         (show_planned if options.dry_run else show_totals)(follower.totals)
@@ -101,28 +100,25 @@ def _follow(folder: Path, engine_url: str, options: "SyncOptions", *, watch: boo
 
 
 def _require_folder(folder: Path) -> None:
-    from kb.cli.calling import Failure, end
     from kb.cli.render.syncing import no_such_folder, not_a_folder
 
     if not os.path.exists(folder):
-        raise end(Failure(no_such_folder(str(folder)), Exit.NOT_FOUND))
+        end_with(no_such_folder(str(folder)), Exit.NOT_FOUND)
     if not os.path.isdir(folder):
-        raise end(Failure(not_a_folder(str(folder)), Exit.USAGE))
+        end_with(not_a_folder(str(folder)), Exit.USAGE)
 
 
 def _require_consent_to_watch(*, watch: bool, yes: bool) -> None:
-    from kb.cli.calling import Failure, end
     from kb.cli.render.syncing import NOBODY_TO_ASK
 
     if watch and not yes and not sys.stdin.isatty():
-        raise end(Failure(NOBODY_TO_ASK, Exit.REFUSED))
+        end_with(NOBODY_TO_ASK, Exit.REFUSED)
 
 
 def _find_engine_url(engine_url: str | None) -> str:
-    from kb.cli.calling import Failure, end
     from kb.settings import SettingsError, load_client_settings
 
     try:
         return load_client_settings({"engine_url": engine_url}).engine_url
     except SettingsError as error:
-        raise end(Failure(str(error), Exit.FAILED)) from None
+        end_with(str(error), Exit.FAILED)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from kb.cli.completing.candidates import complete_tags
+from kb.cli.completion.candidates import complete_tags
 from kb.cli.options import AsJson, DocumentId, EngineUrl
 
 ADD, REMOVE = "+", "-"

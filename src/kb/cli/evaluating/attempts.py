@@ -6,8 +6,8 @@ from enum import StrEnum
 from statistics import fmean
 from typing import NamedTuple
 
-from kb.cli.evaluating.measures import recall, reciprocal_rank
-from kb.cli.evaluating.running import DEPTH
+from kb.cli.evaluating.asking import DEPTH
+from kb.cli.evaluating.measures import all_alike, recall, reciprocal_rank
 
 
 class By(StrEnum):
@@ -64,6 +64,6 @@ def measure(attempts: Iterable[Attempt], by: By) -> Figures:
     return Figures(
         asked=len(asked),
         found=sum(attempt.is_found for attempt in asked),
-        recall=fmean(recall(attempt.ranking, {attempt.document_id}, DEPTH) for attempt in asked),
-        mrr=fmean(reciprocal_rank(attempt.ranking, {attempt.document_id}, DEPTH) for attempt in asked),
+        recall=fmean(recall(attempt.ranking, all_alike([attempt.document_id]), DEPTH) for attempt in asked),
+        mrr=fmean(reciprocal_rank(attempt.ranking, all_alike([attempt.document_id]), DEPTH) for attempt in asked),
     )

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from kb.cli.evaluating.attempts import By, Hit, Miss
 from kb.cli.evaluating.languages import name_foreign_language
-from kb.cli.evaluating.legibility import measure_noise
+from kb.cli.evaluating.noise import measure_noise
 from kb.cli.evaluating.reading import Reading
 from kb.cli.evaluating.terms import find_terms
 from kb.cli.evaluating.titles import says_nothing

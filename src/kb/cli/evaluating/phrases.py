@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from math import log
 
-from kb.cli.evaluating.legibility import is_noise
+from kb.cli.evaluating.noise import is_noise
 from kb.cli.evaluating.terms import Term, find_terms, type_plainly
 
 # So many somebody remembers; of unspaced characters it is one more.

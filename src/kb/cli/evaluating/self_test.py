@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from kb.cli.evaluating.asking import AT_A_TIME, DEPTH, FAR, document_ids_of
 from kb.cli.evaluating.attempts import Attempt, By, Hit, Miss
 from kb.cli.evaluating.diagnosis import GarbledText, NoText, Reason, diagnose, fold_title, is_wordless_picture
 from kb.cli.evaluating.likeness import Shingles, cut_shingles, share_within
 from kb.cli.evaluating.phrases import count_documents, pick_phrases
 from kb.cli.evaluating.reading import EVERYWHERE, Reading, Scope, list_documents, read_document, read_whole, spread_out
-from kb.cli.evaluating.running import AT_A_TIME, DEPTH, FAR, document_ids_of
 from kb.cli.evaluating.terms import type_plainly
 from kb.cli.evaluating.titles import says_nothing
 from kb.client import EngineClient, Json
@@ -111,7 +111,7 @@ async def _for_each(
     turn = asyncio.Semaphore(AT_A_TIME)
     done = 0
 
-    async def do(item: Item) -> Result:
+    async def work_in_turn(item: Item) -> Result:
         nonlocal done
         async with turn:
             result = await work(item)
@@ -119,7 +119,7 @@ async def _for_each(
         tell(done, item)
         return result
 
-    return await asyncio.gather(*map(do, items))
+    return await asyncio.gather(*map(work_in_turn, items))
 
 
 @dataclass

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from rich.text import Text
 
-from kb.cli.examining import Check, Verdict, worst_of
+from kb.cli.doctor import Check, Verdict, worst_of
 from kb.cli.render.terminal import Json, complain, counted, one_line, open_console
 
 _STYLES = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.WRONG: "bold red"}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
-from kb.cli.evaluating.running import MODES, Outcome, Target
+from kb.cli.evaluating.asking import MODES, Outcome, Target
 from kb.cli.render.tables import print_row, print_table
 from kb.cli.render.terminal import Json, complain, counted, one_line, open_console, print_indented
 

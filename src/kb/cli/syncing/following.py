@@ -9,18 +9,19 @@ from pathlib import Path
 
 import typer
 
-from kb.cli.calling import Failure, call_engine, end
+from kb.cli.calling import call_engine
+from kb.cli.ending import end_with
 from kb.cli.exits import Exit
 from kb.cli.folders.mounting import find_mounted
 from kb.cli.folders.scanning import Reason, path_as_text
 from kb.cli.render import syncing as words
 from kb.cli.render.progress import Board
 from kb.cli.render.terminal import complain
-from kb.cli.syncing.base import Base, apply_results, read_base
 from kb.cli.syncing.carrying import Carrier, Result, Totals
 from kb.cli.syncing.looking import IGNORED_NOW, Look, look_at, read_content
 from kb.cli.syncing.memory import Memory, hold
 from kb.cli.syncing.planning import FolderContent, Plan, plan_sync
+from kb.cli.syncing.synced_documents import SyncedDocuments, apply_results, read_synced_documents
 from kb.client import EngineClient
 
 UNSETTLED = "still being written"
@@ -56,7 +57,7 @@ class Follower:
         self.may_be_empty = options.allow_empty
         self._max_bytes = sys.maxsize
         self._options = options
-        self._base: Base | None = None
+        self._synced: SyncedDocuments | None = None
         self._due_at = 0.0
         self._memory = Memory(place_of_memory)
         self._refused_to_delete: set[int] = set()
@@ -69,13 +70,13 @@ class Follower:
 
     def begin(self) -> Look:
         """The first pass, in which the user is asked before anything is deleted."""
-        base = self._read_base()
+        synced = self._read_synced()
         first = self._look_or_end()
         with self._remembering(first):
-            look, plan, content = self._plan_on_two_looks(base, first)
+            look, plan, content = self._plan_on_two_looks(synced, first)
             missing = len(plan.deletes) + sum(keep.reason == NOT_MOUNTED for keep in plan.keeps)
             if look.is_empty and missing and not self.may_be_empty:
-                raise end(Failure(words.folder_is_empty(self.folder, look.skips, missing), Exit.REFUSED))
+                end_with(words.folder_is_empty(self.folder, look.skips, missing), Exit.REFUSED)
             self._tell_not_mounted(plan)
             if self._options.dry_run:
                 self._tell_planned(plan)
@@ -87,21 +88,21 @@ class Follower:
         try:
             return self.look()
         except OSError as error:
-            raise end(Failure(words.folder_is_away(self.folder, error), Exit.FAILED)) from None
+            end_with(words.folder_is_away(self.folder, error), Exit.FAILED)
 
-    def _plan_on_two_looks(self, base: Base, look: Look) -> tuple[Look, Plan, FolderContent]:
+    def _plan_on_two_looks(self, synced: SyncedDocuments, look: Look) -> tuple[Look, Plan, FolderContent]:
         """Nothing is deleted but what two looks in a row did not find: one may have missed a file that was moved."""
-        plan, content = self._plan(base, look, frozenset())
+        plan, content = self._plan(synced, look, frozenset())
         for _ in range(LOOKS_AT_MOST):
             if not plan.deletes and not plan.renames:
                 break
             again = self._look_or_end()
             if again.identity != look.identity:
-                raise end(Failure(words.folder_is_another(self.folder), Exit.FAILED))
+                end_with(words.folder_is_another(self.folder), Exit.FAILED)
             if again.paths == look.paths:
                 break
             look = again
-            plan, content = self._plan(base, look, frozenset())
+            plan, content = self._plan(synced, look, frozenset())
         else:
             complain(words.folder_is_changing(self.folder))
             self.totals.exits.add(Exit.REFUSED)
@@ -111,14 +112,14 @@ class Follower:
     def go_on(self, look: Look, before: Look) -> None:
         """A later pass. What changed between the last two looks is left alone until it has settled."""
         unsettled = look.differing(before)
-        base = self._read_base() if self._base is None or self.is_due else self._base
+        synced = self._read_synced() if self._synced is None or self.is_due else self._synced
         # What is known of it is true again when all has been done.
-        self._base = None
+        self._synced = None
         with self._remembering(look):
-            plan, content = self._plan(base, look, unsettled)
+            plan, content = self._plan(synced, look, unsettled)
             deletes = [delete for delete in plan.deletes if delete.document.id not in self._refused_to_delete]
             vanished = len(unsettled - look.files.keys())
-            is_dwindling = vanished and len(deletes) + vanished > max(NOT_MANY, len(base.documents) / 2)
+            is_dwindling = vanished and len(deletes) + vanished > max(NOT_MANY, len(synced.documents) / 2)
             has_come = not look.files.keys() <= before.files.keys()
             if is_dwindling or has_come or (look.is_empty and not self.may_be_empty):
                 # More and more of the folder goes away: let us see where that ends. Or something has come: perhaps
@@ -130,25 +131,29 @@ class Follower:
         if any(result.is_outdated for result in results):
             self._due_at = time.monotonic()
         else:
-            self._base = call_engine(self._options.engine_url, lambda engine: apply_results(engine, base, results))
+            self._synced = call_engine(self._options.engine_url, lambda engine: apply_results(engine, synced, results))
 
     @property
     def is_due(self) -> bool:
         """Whether all should be compared again, although the folder has not changed."""
         return time.monotonic() >= self._due_at
 
-    def forget_base(self) -> None:
+    def forget_synced_documents(self) -> None:
         """What was known of it may be true no more."""
-        self._base = None
+        self._synced = None
 
-    def _read_base(self) -> Base:
-        base = call_engine(self._options.engine_url, lambda engine: read_base(engine, path_as_text(self.folder)))
+    def _read_synced(self) -> SyncedDocuments:
+        synced = call_engine(
+            self._options.engine_url, lambda engine: read_synced_documents(engine, path_as_text(self.folder))
+        )
         self._due_at = time.monotonic() + COMPARE_ALL_AFTER_SECONDS
-        self._max_bytes = base.max_bytes
-        self._memory.use_version(base.version)
-        return base
+        self._max_bytes = synced.max_bytes
+        self._memory.use_version(synced.version)
+        return synced
 
-    def _plan(self, base: Base, look: Look, unsettled: set[str] | frozenset[str]) -> tuple[Plan, FolderContent]:
+    def _plan(
+        self, synced: SyncedDocuments, look: Look, unsettled: set[str] | frozenset[str]
+    ) -> tuple[Plan, FolderContent]:
         settled = {path: file for path, file in look.files.items() if path not in unsettled}
         with words.show_reading() as on_read:
             settled_look = replace(look, files=settled)
@@ -157,7 +162,7 @@ class Follower:
         self._note_mounts(look)
         not_mounted = dict.fromkeys(self._not_mounted, NOT_MOUNTED)
         content = replace(content, present={**content.present, **waiting, **not_mounted})
-        plan = plan_sync(content, base.documents)
+        plan = plan_sync(content, synced.documents)
         if self._options.delete_ignored:
             plan = plan.deleting_kept(IGNORED_NOW)
         return replace(plan, skips=[*look.skips, *plan.skips]), content
@@ -245,7 +250,7 @@ def be_only_one_following(place_of_memory: Path, folder: Path) -> Iterator[None]
         try:
             held.enter_context(hold(place_of_memory))
         except BlockingIOError:
-            raise end(Failure(words.is_followed_already(str(folder)), Exit.REFUSED)) from None
+            end_with(words.is_followed_already(str(folder)), Exit.REFUSED)
         except OSError as error:
-            raise end(Failure(words.no_place_for_memory(str(place_of_memory.parent), error), Exit.FAILED)) from None
+            end_with(words.no_place_for_memory(str(place_of_memory.parent), error), Exit.FAILED)
         yield

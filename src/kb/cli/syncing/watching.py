@@ -92,7 +92,7 @@ class Watch:
 
     def _engine_is_there(self) -> bool:
         if not _is_there(self._engine_url):
-            self._follower.forget_base()
+            self._follower.forget_synced_documents()
             self._miss("engine", words.engine_is_awaited(self._engine_url), words.ENGINE_IS_BACK)
             return False
         self._find("engine")

@@ -18,7 +18,7 @@ from kb.engine.model import Lane
 from kb.engine.upkeep.caretaker import take_care
 from kb.engine.upkeep.housekeeping import keep_forgetting, tune
 from kb.engine.upkeep.scrub import scrub
-from kb.engine.wiring import EngineOptions, open_parts
+from kb.engine.wiring import EngineOptions, open_for_worker
 from kb.logs import log_to_stderr
 
 # A retry's delay and a dead worker's lease end without a nudge.
@@ -48,22 +48,22 @@ def run_worker(options: EngineOptions, stopping: threading.Event, nudges: Nudges
     """Work until `stopping` is set; then finish or give back what is under way."""
 
     def work_in(lane: Lane) -> None:
-        Worker(parts.pipeline, lane, stopping).work(lambda: nudges.wait(lane))
+        Worker(engine.pipeline, lane, stopping).work(lambda: nudges.wait(lane))
 
     lanes = [*Lane, *[Lane.BULK] * (options.concurrency - 1)]
     # Each needs a thread of its own: by itself the pool has as many as the machine has cores, and some more.
-    with open_parts(options) as parts, ThreadPoolExecutor(len(lanes) + 2) as threads:
-        duties = [partial(upkeep, parts.store, parts.originals, parts.clock) for upkeep in UPKEEP]
+    with open_for_worker(options) as engine, ThreadPoolExecutor(len(lanes) + 2) as threads:
+        duties = [partial(upkeep, engine.store, engine.originals, engine.clock) for upkeep in UPKEEP]
         running = [threads.submit(work_in, lane) for lane in lanes]
-        running.append(threads.submit(take_care, parts.store, uuid.uuid4().hex, duties, parts.clock, stopping))
-        running.append(threads.submit(parts.store.watch_jobs, nudges.wake_all, stopping))
+        running.append(threads.submit(take_care, engine.store, uuid.uuid4().hex, duties, engine.clock, stopping))
+        running.append(threads.submit(engine.store.watch_jobs, nudges.wake_all, stopping))
         wait(running, return_when=FIRST_EXCEPTION)
         # One that failed for a reason nobody foresaw takes the others with it: the engine starts another worker.
         stopping.set()
         nudges.wake_all()
         wait(running[: len(lanes)])
         # Nobody waits for the rest, which may be in the middle of one long query: this ends it.
-        parts.store.close()
+        engine.store.close()
         for one in running:
             one.result()
 

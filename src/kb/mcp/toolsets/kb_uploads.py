@@ -7,7 +7,8 @@ from kb.mcp.errors import ToolError
 from kb.mcp.tools import Call, Effect, Schema, Tool
 from kb.mcp.toolsets.jobs import accept_job
 from kb.mcp.toolsets.parameters import JOB, TAGS
-from kb.mcp.uploads import BYTES_PER_MB, MAX_CHUNKS, MAX_STAGED_BYTES, Upload
+from kb.mcp.uploads import MAX_CHUNKS, MAX_STAGED_BYTES, Upload
+from kb.sizes import BYTES_PER_MB
 
 # Small enough for every client to send in one message, and a file of 100 MB is still only a hundred of them.
 CHUNK_BYTES = BYTES_PER_MB

@@ -17,7 +17,7 @@ from kb.mcp.tasks import cancel_task
 from kb.mcp.tools import Call
 from kb.mcp.toolsets.jobs import ANSWER_WITHIN_SECONDS, follow_job
 from kb.mcp.toolsets.knowledge.estimates import estimate_seconds
-from kb.mcp.uploads import BYTES_PER_MB
+from kb.sizes import BYTES_PER_MB
 
 log = logging.getLogger(__name__)
 

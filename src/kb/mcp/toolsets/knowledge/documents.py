@@ -7,7 +7,7 @@ from kb.client import Json
 from kb.mcp.answers import fit_list
 from kb.mcp.errors import ToolError, absence_told
 from kb.mcp.tools import Call
-from kb.mcp.uploads import BYTES_PER_MB
+from kb.sizes import BYTES_PER_MB
 
 DOCUMENTS_AT_ONCE = 100
 CONFIRMATION_PHRASE = "DELETE ALL"

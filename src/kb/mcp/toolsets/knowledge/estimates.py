@@ -2,7 +2,7 @@
 
 from pathlib import PurePath
 
-from kb.mcp.uploads import BYTES_PER_MB
+from kb.sizes import BYTES_PER_MB
 
 LEAST_SECONDS = 1
 PICTURE_SECONDS = 5

@@ -6,7 +6,7 @@ from kb.mcp.tasks import get_task
 from kb.mcp.tools import Call
 from kb.mcp.toolsets.jobs import describe_step, follow_job
 from kb.mcp.toolsets.knowledge.estimates import estimate_seconds
-from kb.mcp.uploads import BYTES_PER_MB
+from kb.sizes import BYTES_PER_MB
 
 
 async def tell_status(call: Call, arguments: Json) -> Json:

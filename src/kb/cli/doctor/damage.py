@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kb.cli.examining import Check, Verdict
+from kb.cli.doctor import Check, Verdict
 
 RESTORE = "Check the disk, then restore a backup: kb restore BACKUP"
 ADVICE = {

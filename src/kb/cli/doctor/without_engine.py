@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from kb.cli.examining import Check, Verdict
-from kb.cli.examining.damage import RESTORE, Problem, check_damage
+from kb.cli.doctor import Check, Verdict
+from kb.cli.doctor.damage import RESTORE, Problem, check_damage
 from kb.cli.render.progress import progress_of_steps
 from kb.cli.render.terminal import counted
 from kb.engine.checkup import examine_base, read_base
 from kb.engine.errors import Conflict, KbError, NotFound
-from kb.engine.wiring import list_models
+from kb.engine.models_on_disk import list_models
 
 
 def check_model(cache: Path, chosen: Path | None) -> Check:
@@ -21,7 +21,7 @@ def check_model(cache: Path, chosen: Path | None) -> Check:
     return Check("model", Verdict.WRONG, model.problem, advice)
 
 
-def check_files(data_dir: Path, *, originals_url: str, quick: bool) -> Iterator[Check]:
+def check_base(data_dir: Path, *, originals_url: str, quick: bool) -> Iterator[Check]:
     try:
         base = read_base(data_dir)
         told = f"schema {base.schema_version}, {counted(base.documents, 'document')} in {data_dir}"

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import httpx
 
-from kb.cli.examining import Check, Verdict
-from kb.cli.examining.damage import Problem
+from kb.cli.doctor import Check, Verdict
+from kb.cli.doctor.damage import Problem
 from kb.cli.render.terminal import Json, counted, readable_size
 from kb.client import EngineClient
 from kb.version import VERSION

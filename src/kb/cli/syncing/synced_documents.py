@@ -7,14 +7,12 @@ import httpx
 
 from kb.cli.syncing.carrying import Result
 from kb.cli.syncing.planning import Delete, KnownDocument, Rename, Replace
-from kb.client import EngineClient, Json
-
-DOCUMENTS_A_PAGE = 1_000
-BYTES_PER_MB = 1 << 20
+from kb.client import EngineClient, Json, read_all
+from kb.sizes import BYTES_PER_MB
 
 
 @dataclass(frozen=True)
-class Base:
+class SyncedDocuments:
     """What the engine has of the folder, and what it takes."""
 
     documents: Sequence[KnownDocument]
@@ -22,25 +20,18 @@ class Base:
     version: str
 
 
-async def read_base(engine: EngineClient, folder: str) -> Base:
+async def read_synced_documents(engine: EngineClient, folder: str) -> SyncedDocuments:
     status = await engine.get_status()
-    documents: dict[int, KnownDocument] = {}
-    offset = 0
-    while True:
-        page = await engine.list_documents(
-            source_folder=folder, sort="source_path", limit=DOCUMENTS_A_PAGE, offset=offset
-        )
-        documents |= {told["id"]: _known(told) for told in page["documents"]}
-        offset += DOCUMENTS_A_PAGE
-        if offset >= page["total"]:
-            break
+    listed = read_all(engine.list_documents, "documents", source_folder=folder, sort="source_path")
+    # By their ids: what somebody adds or deletes meanwhile may have one told twice.
+    documents = {told["id"]: _known(told) async for told in listed}
     max_bytes = status["configuration"]["max_file_size_mb"] * BYTES_PER_MB
-    return Base([*documents.values()], max_bytes, status["version"])
+    return SyncedDocuments([*documents.values()], max_bytes, status["version"])
 
 
-async def apply_results(engine: EngineClient, base: Base, results: Iterable[Result]) -> Base:
-    """The base after these steps. Only the documents that were changed are read."""
-    documents = {document.id: document for document in base.documents}
+async def apply_results(engine: EngineClient, synced: SyncedDocuments, results: Iterable[Result]) -> SyncedDocuments:
+    """What the engine has after these steps. Only the documents that were changed are read."""
+    documents = {document.id: document for document in synced.documents}
     for result in results:
         if result.error is not None or result.document_id is None:
             continue
@@ -55,7 +46,7 @@ async def apply_results(engine: EngineClient, base: Base, results: Iterable[Resu
             # Somebody has deleted it already.
             if error.response.status_code != httpx.codes.NOT_FOUND:
                 raise
-    return replace(base, documents=[*documents.values()])
+    return replace(synced, documents=[*documents.values()])
 
 
 def _known(told: Json) -> KnownDocument:

@@ -104,10 +104,8 @@ def open_adding_program(folder: Path, engine_url: str) -> Iterator[McpProgram]:
 @pytest.fixture(scope="session")
 def keyed_engine(model_folder: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
     """`kb up` that demands a key of the engine's clients, and none of agents; whoever stops it starts it again."""
-    program = EngineProgram(tmp_path_factory.mktemp("keyed-engine"), {"KB_API_KEY": ENGINE_KEY})
-    program.start()
-    yield program
-    program.stop()
+    with EngineProgram(tmp_path_factory.mktemp("keyed-engine"), {"KB_API_KEY": ENGINE_KEY}).running() as program:
+        yield program
 
 
 @pytest.fixture(scope="session")
@@ -120,10 +118,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def own_engine(model_folder: object, files: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
     """`kb up` without keys, whose base no other test needs: it may be cleared at any time. Its files are small."""
     settings = {"KB_MCP_FILE_ROOTS": str(files), "KB_MAX_FILE_MB": "1"}
-    program = EngineProgram(tmp_path_factory.mktemp("own-engine"), settings)
-    program.start()
-    yield program
-    program.stop()
+    with EngineProgram(tmp_path_factory.mktemp("own-engine"), settings).running() as program:
+        yield program
     assert "Traceback" not in program.log.read_text()
 
 

@@ -45,7 +45,7 @@ def start_mcp(options: McpOptions, listener: socket.socket) -> Child:
     """
     release_folder(*claim_folder(default_parent()))
     told = {**asdict(options), "socket": listener.fileno()}
-    return Child("MCP server", "kb.mcp.process", told, pass_fds=(listener.fileno(),))
+    return Child("MCP server", "kb.mcp.mcp_process", told, pass_fds=(listener.fileno(),))
 
 
 def main() -> None:

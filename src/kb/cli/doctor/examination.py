@@ -10,10 +10,10 @@ from pathlib import Path
 import httpx
 
 from kb.cli.calling import failure_of
-from kb.cli.examining import Check, Verdict
-from kb.cli.examining.damage import Problem, check_damage
-from kb.cli.examining.engine import CheckUnderWay, check_queue, check_status, find_problems
-from kb.cli.examining.setup import check_data_dir, check_mcp_server, check_secrets, check_settings
+from kb.cli.doctor import Check, Verdict
+from kb.cli.doctor.damage import Problem, check_damage
+from kb.cli.doctor.engine import CheckUnderWay, check_queue, check_status, find_problems
+from kb.cli.doctor.machine import check_data_dir, check_mcp_server, check_secrets, check_settings
 from kb.cli.exits import Exit
 from kb.cli.jobs import wait_for
 from kb.cli.render.models import fetching
@@ -60,7 +60,7 @@ class Doctor:
             return Exit.DONE
         outcome = asyncio.run(self._examine_engine(client))
         if outcome is Exit.UNREACHABLE:
-            self._examine_files(engine)
+            self._examine_without_engine(engine)
         self._tell_all(check_mcp_server())
         return outcome
 
@@ -133,13 +133,13 @@ class Doctor:
             self.tell(Check("contents", Verdict.WARNING, told, "Do this again when that is done."))
             raise
 
-    def _examine_files(self, settings: EngineSettings) -> None:
+    def _examine_without_engine(self, settings: EngineSettings) -> None:
         """The engine may run elsewhere, and nothing of it be installed here."""
         if find_spec("apsw") is None:
             return
-        from kb.cli.examining.files import check_files, check_model
+        from kb.cli.doctor.without_engine import check_base, check_model
         from kb.engine.errors import KbError
-        from kb.engine.wiring import fetch_model
+        from kb.engine.models_on_disk import fetch_model
 
         cache = cache_dir()
         chosen = model_folder(settings.embedding_model, cache)
@@ -155,4 +155,4 @@ class Doctor:
         self.tell(model)
         self._tell_all(check_data_dir(settings.data_dir))
         if not settings.store_url.get_secret_value():
-            self._tell_all(check_files(settings.data_dir, originals_url=settings.originals_url, quick=self.quick))
+            self._tell_all(check_base(settings.data_dir, originals_url=settings.originals_url, quick=self.quick))

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from kb.cli.examining import Check, Verdict, worst_of
-from kb.cli.examining.damage import Problem, check_damage
-from kb.cli.examining.engine import check_queue, check_status
+from kb.cli.doctor import Check, Verdict, worst_of
+from kb.cli.doctor.damage import Problem, check_damage
+from kb.cli.doctor.engine import check_queue, check_status
 from kb.cli.render.doctor import describe
 from kb.version import VERSION
 

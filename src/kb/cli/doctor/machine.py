@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kb.cli.examining import Check, Verdict
+from kb.cli.doctor import Check, Verdict
 from kb.cli.probing import NoAnswer, address_at, ask
 from kb.cli.render.terminal import readable_size
 from kb.settings import SettingsError, load_mcp_settings, warnings

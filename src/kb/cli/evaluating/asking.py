@@ -9,7 +9,7 @@ from statistics import fmean
 import httpx
 
 from kb.cli.calling import failure_of
-from kb.cli.evaluating.measures import ndcg, recall, reciprocal_rank
+from kb.cli.evaluating.measures import all_alike, ndcg, recall, reciprocal_rank
 from kb.cli.evaluating.questions import BadQuestions, Question
 from kb.client import EngineClient, Json, read_all
 
@@ -44,7 +44,7 @@ class Outcome:
 
     def measure(self, mode: str) -> dict[str, float]:
         ranking = rank_targets(document_ids_of(self.answers[mode]), self.targets)
-        expected = frozenset(range(len(self.targets)))
+        expected = all_alike(range(len(self.targets)))
         return {name: measure(ranking, expected, DEPTH) for name, measure in MEASURES.items()}
 
     def missed(self) -> list[Target]:
