@@ -45,6 +45,13 @@ def limit_memory(monkeypatch: pytest.MonkeyPatch) -> Limit:
     return limit
 
 
+@pytest.fixture
+def pretended_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The torch here is not built for one, and fails as soon as it is to use what it pretends to find."""
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+
+
 def test_a_model_of_another_kind_gives_the_vectors_that_its_maker_meant(other: Embedder, other_folder: Path) -> None:
     made = SentenceTransformer(str(other_folder), device="cpu")
 
@@ -102,6 +109,17 @@ def test_a_model_that_gives_other_vectors_than_its_files_announce_is_refused(
         open_embedder(folder, tmp_path, threads=1)
 
 
+@pytest.mark.parametrize("wanted", ["cpu", "auto"])
+def test_a_model_that_sentence_transformers_cannot_open_is_refused_with_the_way_out(
+    other_folder: Path, tmp_path: Path, pretended_device: None, wanted: WantedDevice
+) -> None:
+    folder = shutil.copytree(other_folder, tmp_path / "model")
+    (folder / "model.safetensors").write_bytes(b"damaged")
+
+    with pytest.raises(Unavailable, match=r"model cannot be run here: .*use-a-gpu\.md"):
+        open_embedder(folder, tmp_path, threads=1, device=wanted)
+
+
 def test_batches_that_do_not_fit_into_memory_are_made_smaller(other: Embedder, limit_memory: Limit) -> None:
     texts = SENTENCES * BATCH_ON_PROCESSOR
     expected = other.embed_passages(texts)
@@ -144,14 +162,10 @@ def test_a_device_that_torch_does_not_find_is_told(wanted: WantedDevice) -> None
 def test_a_device_that_fails_when_it_is_opened_leaves_the_processor(
     model_folder: Path,
     cache_dir: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    pretended_device: None,
     caplog: pytest.LogCaptureFixture,
     wanted: WantedDevice,
 ) -> None:
-    """The torch here is not built for one, and fails as soon as it is to use what it pretends to find."""
-    monkeypatch.setattr(torch.version, "cuda", "13.0")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-
     embedder = open_embedder(model_folder, cache_dir / "graphs", threads=1, device=wanted)
 
     assert embedder.computing.device == "cpu"

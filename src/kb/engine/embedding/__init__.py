@@ -8,7 +8,13 @@ import numpy as np
 
 from kb.engine.embedding.architecture import UnknownNetwork, has_graph, read_architecture
 from kb.engine.embedding.description import describe_any_model, tokenizer_file
-from kb.engine.embedding.devices import choose_processor_instead, find_device, has_extra
+from kb.engine.embedding.devices import (
+    BROKEN_PACKAGE,
+    choose_processor_instead,
+    explain_broken_extra,
+    find_device,
+    has_extra,
+)
 from kb.engine.embedding.files import PINNED_SHA256, bundled_model_folder, fetch_bundled_model
 from kb.engine.embedding.graph import GRAPH_VERSION, write_graph
 from kb.engine.embedding.loading import LoadingEmbedder
@@ -56,9 +62,9 @@ def open_embedder(
     if computing.device != "cpu":
         try:
             return _open_on_torch(folder, computing, threads)
-        except Unavailable:
+        except Unavailable as error:
             logger.warning("The model could not be opened on %s.", computing.device, exc_info=True)
-            computing = choose_processor_instead(computing.device)
+            computing = choose_processor_instead(computing.device, error)
     if computing.shortfall is not None:
         logger.warning(computing.shortfall)
     if has_graph(folder):
@@ -91,11 +97,15 @@ def _open_on_onnx(folder: Path, graph_dir: Path, computing: Computing, threads: 
 
 
 def _open_on_torch(folder: Path, computing: Computing, threads: int) -> Embedder:
-    # It takes seconds, and is not there without the extra.
-    from kb.engine.embedding.sentence_transformers import SentenceTransformersEmbedder
-
+    # Raises what a person can make use of where there is no extra at all.
+    model = read_model(folder)
+    try:
+        # It takes seconds.
+        from kb.engine.embedding.sentence_transformers import SentenceTransformersEmbedder
+    except BROKEN_PACKAGE as error:
+        raise explain_broken_extra(model) from error
     embedder = SentenceTransformersEmbedder(
-        read_model(folder),
+        model,
         folder=folder,
         tokenizer=tokenizer_file(folder),
         computing=computing,

@@ -16,10 +16,11 @@ from typing import Any, Final
 import numpy as np
 import torch
 from huggingface_hub import constants as hub
+from safetensors import SafetensorError
 from sentence_transformers import SentenceTransformer
 from transformers.utils.logging import disable_progress_bar
 
-from kb.engine.embedding.devices import DeviceLost
+from kb.engine.embedding.devices import BROKEN_PACKAGE, DeviceLost, explain_broken_extra
 from kb.engine.embedding.tokens import KEPT_QUERIES, find_token_spans, open_tokenizer
 from kb.engine.errors import Unavailable
 from kb.engine.model import Computing, EmbeddingModel, Vector, Vectors
@@ -63,7 +64,7 @@ class SentenceTransformersEmbedder:
         self._whole_text = open_tokenizer(tokenizer)
         self._window = open_tokenizer(tokenizer)
         self._window.enable_truncation(model.window)
-        with translated_errors(computing):
+        with _translated_damage(model), translated_errors(computing):
             self._network = _open_network(folder, computing, threads, has_prompts=has_prompts)
         self._network.max_seq_length = model.window
         self._batch = BATCH_ON_PROCESSOR if computing.device == "cpu" else BATCH_ON_DEVICE
@@ -127,6 +128,15 @@ def _open_network(folder: Path, computing: Computing, threads: int, *, has_promp
         trust_remote_code=False,
         model_kwargs={"dtype": torch.float32, "use_safetensors": True},
     )
+
+
+@contextmanager
+def _translated_damage(model: EmbeddingModel) -> Iterator[None]:
+    """For what is the same on every device. What a device raises has been translated before."""
+    try:
+        yield
+    except (*BROKEN_PACKAGE, LookupError, SafetensorError) as exc:
+        raise explain_broken_extra(model) from exc
 
 
 @contextmanager
