@@ -79,6 +79,7 @@ class LoadingEmbedder:
         while self._embedder is None and not self._is_closed.is_set():
             try:
                 self._embedder = self._open()
+                self._failure = None
             except Exception as error:
                 logger.exception("The embedding model could not be loaded.")
                 is_for_people = isinstance(error, KbError)
