@@ -70,6 +70,15 @@ def test_the_window_is_all_positions_if_nothing_else_is_said(tmp_path: Path) -> 
     assert read_architecture(model_folder(tmp_path)).window == 16
 
 
+def test_the_window_is_what_the_tokenizer_allows_if_that_is_less(tmp_path: Path) -> None:
+    """As sentence-transformers 6 saves it."""
+    folder = model_folder(tmp_path)
+    write_json(folder / "sentence_bert_config.json", {"transformer_task": "feature-extraction"})
+    write_json(folder / "tokenizer_config.json", {"model_max_length": 12})
+
+    assert read_architecture(folder).window == 12
+
+
 @pytest.mark.parametrize(
     "change",
     [{"model_type": "mpnet"}, {"hidden_act": "relu"}, {"position_embedding_type": "relative_key"}],
@@ -81,9 +90,33 @@ def test_a_network_of_another_kind_is_refused_by_name(tmp_path: Path, change: di
         read_architecture(folder)
 
 
-def test_a_model_that_pools_by_its_first_token_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "pooling",
+    [
+        {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True},
+        {"embedding_dimension": 8, "pooling_mode": "mean", "include_prompt": True},
+        {"embedding_dimension": 8, "pooling_mode": ["mean"]},
+    ],
+)
+def test_a_model_that_pools_by_the_mean_is_known_by_old_and_new_files(tmp_path: Path, pooling: dict[str, Any]) -> None:
     folder = model_folder(tmp_path)
-    pooling = {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}
+    write_json(folder / "1_Pooling" / "config.json", pooling)
+
+    assert read_architecture(folder).hidden_size == 8
+
+
+@pytest.mark.parametrize(
+    "pooling",
+    [
+        {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False},
+        {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True},
+        {"pooling_mode_mean_sqrt_len_tokens": True},
+        {"embedding_dimension": 8, "pooling_mode": "cls"},
+        {"embedding_dimension": 8, "pooling_mode": ["mean", "max"]},
+    ],
+)
+def test_a_model_that_pools_in_another_way_is_refused(tmp_path: Path, pooling: dict[str, Any]) -> None:
+    folder = model_folder(tmp_path)
     write_json(folder / "1_Pooling" / "config.json", pooling)
 
     with pytest.raises(Unavailable, match="mean of its tokens"):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kb.engine.embedding.architecture import read_json
+from kb.engine.embedding.config_files import list_pooling_modes, read_json, read_window
 from kb.engine.embedding.weights import WEIGHTS_FILE, file_sha256, read_digest
 from kb.engine.errors import Unavailable
 from kb.engine.model import EmbeddingModel
@@ -30,8 +30,8 @@ class _Module:
     name: str
     folder: Path
 
-    def read(self, file: str = "config.json") -> Any:  # Any: whatever the file holds
-        return read_json(self.folder / file) or {}
+    def read(self) -> Any:  # Any: whatever the file holds
+        return read_json(self.folder / "config.json") or {}
 
 
 def describe_any_model(folder: Path) -> EmbeddingModel:
@@ -77,22 +77,14 @@ def _dimension_of(modules: list[_Module]) -> int:
 
 
 def _pooled_dimension(config: Mapping[str, Any]) -> int:
-    """Each way of pooling adds as many numbers again. Before version 6 of sentence-transformers each had a switch."""
-    if "pooling_mode" in config:
-        modes = config["pooling_mode"]
-        return int(config["embedding_dimension"]) * (1 if isinstance(modes, str) else len(modes))
-    switched_on = sum(bool(on) for name, on in config.items() if name.startswith("pooling_mode_"))
-    return int(config["word_embedding_dimension"]) * max(1, switched_on)
+    """Each way of pooling adds as many numbers again."""
+    width = config["embedding_dimension"] if "pooling_mode" in config else config["word_embedding_dimension"]
+    return int(width) * len(list_pooling_modes(config))
 
 
 def _window_of(folder: Path, transformer: _Module) -> int:
-    stated = transformer.read("sentence_bert_config.json").get("max_seq_length")
-    limits = [
-        transformer.read("tokenizer_config.json").get("model_max_length"),
-        transformer.read().get("max_position_embeddings"),
-    ]
-    window = int(stated or min((limit for limit in limits if limit), default=_NO_LIMIT))
-    if not _LEAST_WINDOW <= window < _NO_LIMIT:
+    window = read_window(transformer.folder)
+    if window is None or not _LEAST_WINDOW <= window < _NO_LIMIT:
         raise _refusal(folder, f"its window has to be stated, and at least {_LEAST_WINDOW} tokens")
     return window
 
