@@ -18,6 +18,9 @@ from kb.engine.embedding import open_embedder, read_model
 from kb.engine.embedding.devices import DeviceLost, find_device
 from kb.engine.embedding.sentence_transformers import BATCH_ON_PROCESSOR, translated_errors
 from kb.engine.errors import Unavailable
+from kb.engine.ingestion.chunking import split_into_passages
+from kb.engine.ingestion.indexing import SPECIAL_TOKENS, chunk_tokens, in_context
+from kb.engine.ingestion.sections import Section
 from kb.engine.model import Computing, WantedDevice
 from kb.engine.ports import Embedder
 
@@ -78,6 +81,17 @@ def test_text_beyond_its_window_is_not_seen_and_harms_nobody(other: Embedder) ->
     long = "walrus " * 1000
 
     np.testing.assert_allclose(other.embed_query(long), other.embed_query(long + "ferry"), atol=1e-6)
+
+
+def test_the_ends_of_chunks_are_seen_with_all_that_stands_in_front_of_them(other: Embedder) -> None:
+    text = "walrus " * 1000
+    passages = split_into_passages([Section(text)], other.token_spans, max_tokens=chunk_tokens(other))
+
+    inputs = [PROMPTS["document"] + in_context(passage, "walrus " * 100, other) for passage in passages]
+
+    seen = [len(other.token_spans(text)) + SPECIAL_TOKENS for text in inputs]
+    assert len(seen) > 10
+    assert other.model.window - 5 < max(seen) <= other.model.window
 
 
 def test_it_is_described_without_loading_anything(other: Embedder, other_folder: Path) -> None:

@@ -21,6 +21,8 @@ _WEIGHTY_MODULES = {"Transformer", "Dense", "LayerNorm"}
 _PLAIN = [{"type": "sentence_transformers.models.Transformer", "path": ""}]
 # With less, next to nothing of a chunk would be left beside its title.
 _LEAST_WINDOW = 128
+# The first of these that a model has is put in front of what is embedded for a search to find.
+_PROMPTS_FOR_PASSAGES = ("document", "passage", "corpus")
 # Says "as long as you like" where nothing is known.
 _NO_LIMIT = 1_000_000
 
@@ -38,13 +40,14 @@ def describe_any_model(folder: Path) -> EmbeddingModel:
     """Raises `Unavailable` if the files do not tell, or tell of something that kb does not run."""
     try:
         modules = _read_modules(folder)
-        dimension, window = _dimension_of(modules), _window_of(folder, modules[0])
+        dimension, prompt_tokens = _dimension_of(modules), _count_prompt_tokens(folder)
+        window = _window_of(folder, modules[0], prompt_tokens)
     except KeyError as exc:
         raise _refusal(folder, f"its files do not state {exc.args[0]}") from exc
     except (AttributeError, TypeError, ValueError) as exc:
         raise _refusal(folder, "its files are not like those of other models") from exc
     fingerprint = f"{folder.name}-{_digest(folder, modules)[:12]}-fp32"
-    return EmbeddingModel(name=folder.name, dimension=dimension, window=window, fingerprint=fingerprint)
+    return EmbeddingModel(folder.name, dimension, window, fingerprint, prompt_tokens)
 
 
 def tokenizer_file(folder: Path) -> Path:
@@ -82,11 +85,24 @@ def _pooled_dimension(config: Mapping[str, Any]) -> int:
     return int(width) * len(list_pooling_modes(config))
 
 
-def _window_of(folder: Path, transformer: _Module) -> int:
+def _window_of(folder: Path, transformer: _Module, prompt_tokens: int) -> int:
     window = read_window(transformer.folder)
-    if window is None or not _LEAST_WINDOW <= window < _NO_LIMIT:
-        raise _refusal(folder, f"its window has to be stated, and at least {_LEAST_WINDOW} tokens")
+    if window is None or not _LEAST_WINDOW + prompt_tokens <= window < _NO_LIMIT:
+        raise _refusal(
+            folder, f"its window has to be stated, and at least {_LEAST_WINDOW} tokens beside its prompt for passages"
+        )
     return window
+
+
+def _count_prompt_tokens(folder: Path) -> int:
+    prompts = (read_json(folder / "config_sentence_transformers.json") or {}).get("prompts") or {}
+    prompt = next(filter(None, map(prompts.get, _PROMPTS_FOR_PASSAGES)), None)
+    if prompt is None:
+        return 0
+    # Imported here because few models have any.
+    from kb.engine.embedding.tokens import find_token_spans, open_tokenizer
+
+    return len(find_token_spans(open_tokenizer(tokenizer_file(folder)), prompt))
 
 
 def _digest(folder: Path, modules: list[_Module]) -> str:
