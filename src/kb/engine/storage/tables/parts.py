@@ -10,6 +10,7 @@ from kb.engine.storage.tables.mapping import MappingRows
 from kb.engine.storage.tables.portable import PortableRows
 from kb.engine.storage.tables.reindexing import ReindexingRows
 from kb.engine.storage.tables.revisions import RevisionRows
+from kb.engine.storage.tables.shortfalls import ShortfallRows
 from kb.engine.storage.tables.tags import TagRows
 
 
@@ -24,6 +25,7 @@ class SharedParts(
     PortableRows,
     JournalRows,
     MappingRows,
+    ShortfallRows,
     BaseRows,
 ):
     """All that a store does in the same words on either database."""
