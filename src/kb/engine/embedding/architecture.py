@@ -49,10 +49,10 @@ def read_architecture(folder: Path) -> Architecture:
             epsilon=config["layer_norm_eps"],
             window=read_window(folder) or config["max_position_embeddings"],
         )
-    except KeyError as exc:
+    except KeyError as error:
         raise Unavailable(
-            f"The config.json of the model {folder.name} does not state {exc.args[0]}.", model=folder.name
-        ) from exc
+            f"The config.json of the model {folder.name} does not state {error.args[0]}.", model=folder.name
+        ) from error
 
 
 def has_graph(folder: Path) -> bool:

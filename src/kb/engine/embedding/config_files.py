@@ -13,8 +13,8 @@ def read_json(path: Path) -> Any:  # Any: whatever the file holds
         return json.loads(path.read_bytes())
     except FileNotFoundError:
         return None
-    except ValueError as exc:
-        raise Unavailable(f"The model's {path.name} is damaged; fetch the model again.") from exc
+    except ValueError as error:
+        raise Unavailable(f"The model's {path.name} is damaged; fetch the model again.") from error
 
 
 def read_window(folder: Path) -> int | None:

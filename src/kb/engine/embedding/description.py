@@ -42,10 +42,10 @@ def describe_any_model(folder: Path) -> EmbeddingModel:
         modules = _read_modules(folder)
         dimension, prompt_tokens = _dimension_of(modules), _count_prompt_tokens(folder)
         window = _window_of(folder, modules[0], prompt_tokens)
-    except KeyError as exc:
-        raise _refusal(folder, f"its files do not state {exc.args[0]}") from exc
-    except (AttributeError, TypeError, ValueError) as exc:
-        raise _refusal(folder, "its files are not like those of other models") from exc
+    except KeyError as error:
+        raise _refusal(folder, f"its files do not state {error.args[0]}") from error
+    except (AttributeError, TypeError, ValueError) as error:
+        raise _refusal(folder, "its files are not like those of other models") from error
     fingerprint = f"{folder.name}-{_digest(folder, modules)[:12]}-fp32"
     return EmbeddingModel(folder.name, dimension, window, fingerprint, prompt_tokens)
 
@@ -100,7 +100,7 @@ def _count_prompt_tokens(folder: Path) -> int:
     if prompt is None:
         return 0
     # Imported here because few models have any.
-    from kb.engine.embedding.tokens import find_token_spans, open_tokenizer
+    from kb.engine.embedding.tokenizing import find_token_spans, open_tokenizer
 
     return len(find_token_spans(open_tokenizer(tokenizer_file(folder)), prompt))
 

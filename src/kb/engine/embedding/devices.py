@@ -20,7 +20,7 @@ BROKEN_PACKAGE = (ImportError, OSError, RuntimeError, ValueError, AttributeError
 
 _TOOLS = {"cuda": "nvidia-smi", "rocm": "rocminfo"}
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 class DeviceLost(Unavailable):
@@ -90,5 +90,5 @@ def _look_at_torch() -> Torch:
         built_for: Device = "rocm" if torch.version.hip else "cuda" if torch.version.cuda else "cpu"
         return Torch(built_for, built_for != "cpu" and bool(torch.cuda.is_available()))
     except BROKEN_PACKAGE:
-        logger.warning("torch is installed and cannot be loaded.", exc_info=True)
+        log.warning("torch is installed and cannot be loaded.", exc_info=True)
         return Torch(None)
