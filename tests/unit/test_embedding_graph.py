@@ -131,6 +131,35 @@ def test_a_model_with_a_further_layer_is_refused(tmp_path: Path) -> None:
         read_architecture(folder)
 
 
+@pytest.mark.parametrize(
+    ("file", "content", "reason"),
+    [
+        ("config.json", [1], "not like those"),
+        ("tokenizer_config.json", [1], "not like those"),
+        ("modules.json", {"a": 1}, "not like those"),
+        ("modules.json", [{"path": ""}], "do not state type"),
+        ("1_Pooling/config.json", [1], "not like those"),
+        ("config.json", {name: value for name, value in CONFIG.items() if name != "hidden_size"}, "hidden_size"),
+    ],
+)
+def test_files_of_another_shape_are_refused_with_the_reason(
+    tmp_path: Path, file: str, content: Any, reason: str
+) -> None:
+    write_json(model_folder(tmp_path) / file, content)
+
+    with pytest.raises(Unavailable, match=reason):
+        read_architecture(tmp_path)
+
+
+def test_a_window_without_an_end_is_none(tmp_path: Path) -> None:
+    config = {name: value for name, value in CONFIG.items() if name != "max_position_embeddings"}
+    write_json(tmp_path / "config.json", config)
+    write_json(tmp_path / "tokenizer_config.json", {"model_max_length": 10**30})
+
+    with pytest.raises(Unavailable, match="max_position_embeddings"):
+        read_architecture(tmp_path)
+
+
 def test_a_folder_without_a_model_says_how_to_get_one(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="kb model fetch"):
         read_architecture(tmp_path)

@@ -4,7 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kb.engine.embedding.config_files import list_pooling_modes, read_json, read_window
+from kb.engine.embedding.config_files import (
+    list_pooling_modes,
+    read_json,
+    read_window,
+    refused_if_unlike_others,
+)
 from kb.engine.embedding.devices import EXTRA
 from kb.engine.errors import Unavailable
 
@@ -37,11 +42,12 @@ def read_architecture(folder: Path) -> Architecture:
             "any other must be a folder that KB_EMBEDDING_MODEL names.",
             model=folder.name,
         )
-    for reason in _reasons_to_refuse(folder, config):
-        raise UnknownNetwork(
-            f"The model {folder.name} cannot be run here: {reason}. {EXTRA} installs what runs it.", model=folder.name
-        )
-    try:
+    with refused_if_unlike_others(folder):
+        for reason in _reasons_to_refuse(folder, config):
+            raise UnknownNetwork(
+                f"The model {folder.name} cannot be run here: {reason}. {EXTRA} installs what runs it.",
+                model=folder.name,
+            )
         return Architecture(
             hidden_size=config["hidden_size"],
             layers=config["num_hidden_layers"],
@@ -49,10 +55,6 @@ def read_architecture(folder: Path) -> Architecture:
             epsilon=config["layer_norm_eps"],
             window=read_window(folder) or config["max_position_embeddings"],
         )
-    except KeyError as error:
-        raise Unavailable(
-            f"The config.json of the model {folder.name} does not state {error.args[0]}.", model=folder.name
-        ) from error
 
 
 def has_graph(folder: Path) -> bool:

@@ -1,11 +1,30 @@
 """What a model's config files say, in the words of each version of sentence-transformers."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from kb.engine.errors import Unavailable
+
+# From here on, a limit says "as long as you like": that of a tokenizer does where nothing is known.
+_NO_LIMIT = 1_000_000
+
+
+def refusal(folder: Path, reason: str) -> Unavailable:
+    return Unavailable(f"The model {folder.name} cannot be run here: {reason}.", model=folder.name)
+
+
+@contextmanager
+def refused_if_unlike_others(folder: Path) -> Iterator[None]:
+    """For whoever reads what stands in these files, whatever that is."""
+    try:
+        yield
+    except KeyError as error:
+        raise refusal(folder, f"its files do not state {error.args[0]}") from error
+    except (AttributeError, TypeError, ValueError) as error:
+        raise refusal(folder, "its files are not like those of other models") from error
 
 
 def read_json(path: Path) -> Any:  # Any: whatever the file holds
@@ -25,8 +44,8 @@ def read_window(folder: Path) -> int | None:
         _read_settings(folder, "tokenizer_config.json").get("model_max_length"),
         _read_settings(folder, "config.json").get("max_position_embeddings"),
     ]
-    window = stated or min((limit for limit in limits if limit), default=None)
-    return None if window is None else int(window)
+    window = stated or min((limit for limit in limits if limit), default=_NO_LIMIT)
+    return int(window) if window < _NO_LIMIT else None
 
 
 def list_pooling_modes(pooling: Mapping[str, Any]) -> list[str]:

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kb.engine.embedding.config_files import list_pooling_modes, read_json, read_window
+from kb.engine.embedding.config_files import (
+    list_pooling_modes,
+    read_json,
+    read_window,
+    refusal,
+    refused_if_unlike_others,
+)
 from kb.engine.embedding.weights import WEIGHTS_FILE, file_sha256, read_digest
 from kb.engine.errors import Unavailable
 from kb.engine.model import EmbeddingModel
@@ -23,8 +29,6 @@ _PLAIN = [{"type": "sentence_transformers.models.Transformer", "path": ""}]
 _LEAST_WINDOW = 128
 # The first of these that a model has is put in front of what is embedded for a search to find.
 _PROMPTS_FOR_PASSAGES = ("document", "passage", "corpus")
-# Says "as long as you like" where nothing is known.
-_NO_LIMIT = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -38,14 +42,10 @@ class _Module:
 
 def describe_any_model(folder: Path) -> EmbeddingModel:
     """Raises `Unavailable` if the files do not tell, or tell of something that kb does not run."""
-    try:
+    with refused_if_unlike_others(folder):
         modules = _read_modules(folder)
         dimension, prompt_tokens = _dimension_of(modules), _count_prompt_tokens(folder)
         window = _window_of(folder, modules[0], prompt_tokens)
-    except KeyError as error:
-        raise _refusal(folder, f"its files do not state {error.args[0]}") from error
-    except (AttributeError, TypeError, ValueError) as error:
-        raise _refusal(folder, "its files are not like those of other models") from error
     fingerprint = f"{folder.name}-{_digest(folder, modules)[:12]}-fp32"
     return EmbeddingModel(folder.name, dimension, window, fingerprint, prompt_tokens)
 
@@ -60,12 +60,12 @@ def _read_modules(folder: Path) -> list[_Module]:
     for entry in listed:
         origin, _, name = entry["type"].rpartition(".")
         if name not in _KNOWN_MODULES or not origin.startswith("sentence_transformers."):
-            raise _refusal(folder, f"it has a part of a kind that kb does not know ({entry['type']})")
+            raise refusal(folder, f"it has a part of a kind that kb does not know ({entry['type']})")
         modules.append(_Module(name, folder / entry["path"]))
     if modules[0].name != "Transformer":
-        raise _refusal(folder, "it does not begin with a network of the transformers kind")
+        raise refusal(folder, "it does not begin with a network of the transformers kind")
     if not (modules[0].folder / "tokenizer.json").is_file():
-        raise _refusal(folder, "it has no tokenizer.json")
+        raise refusal(folder, "it has no tokenizer.json")
     return modules
 
 
@@ -87,8 +87,8 @@ def _pooled_dimension(config: Mapping[str, Any]) -> int:
 
 def _window_of(folder: Path, transformer: _Module, prompt_tokens: int) -> int:
     window = read_window(transformer.folder)
-    if window is None or not _LEAST_WINDOW + prompt_tokens <= window < _NO_LIMIT:
-        raise _refusal(
+    if window is None or window < _LEAST_WINDOW + prompt_tokens:
+        raise refusal(
             folder, f"its window has to be stated, and at least {_LEAST_WINDOW} tokens beside its prompt for passages"
         )
     return window
@@ -124,7 +124,3 @@ def _deciding_files(folder: Path, modules: list[_Module]) -> Iterator[Path]:
             raise Unavailable(f"The model {folder.name} is not complete: it has no {WEIGHTS_FILE}.", model=folder.name)
         # Of a folder within that of another module, neither globs nor names reach into it.
         yield from sorted([*weights, *module.folder.glob("*config.json"), *module.folder.glob("tokenizer.json")])
-
-
-def _refusal(folder: Path, reason: str) -> Unavailable:
-    return Unavailable(f"The model {folder.name} cannot be run here: {reason}.", model=folder.name)
