@@ -69,7 +69,8 @@ def main() -> None:
     unlimited = {name: value for name, value in make_environment().items() if name not in ONE_THREAD}
     with start_anchor(model_folder, unlimited) as anchor:
         print("All threads:")
-        measure_texts(texts, open_embedder(model_folder, graph_dir, threads=1, lanes=os.cpu_count() or 1), anchor)
+        embedder = open_embedder(model_folder, graph_dir, threads=1, batches_at_once=os.cpu_count() or 1)
+        measure_texts(texts, embedder, anchor)
 
 
 def read_texts() -> Iterator[str]:

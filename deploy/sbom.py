@@ -22,7 +22,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from pypdfium2.version import PDFIUM_INFO
 
-from kb.engine.embedding.files import BUNDLED_MODEL, PINNED_SHA256
+from kb.engine.embedding.bundled_model import BUNDLED_MODEL, PINNED_SHA256
 from kb.engine.ingestion.extraction.ocr.models import DETECTION, RECOGNITION
 from kb.version import VERSION
 

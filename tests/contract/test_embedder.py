@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kb.engine.embedding.tokens import CHARACTERS_AT_ONCE
+from kb.engine.embedding.tokenizing import CHARACTERS_AT_ONCE
 from kb.engine.model import Vectors
 from kb.engine.ports import Embedder
 

@@ -4,11 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from sentence_transformers import SentenceTransformer
 from tests.contract.test_embedder import *  # noqa: F403  each test there is one here
 from tests.contract.test_embedder import REFERENCE
 from tests.gpu.conftest import Observed
 
 from kb.engine.embedding import open_embedder
+from kb.engine.embedding.onnx import OnnxEmbedder
 from kb.engine.model import Vectors
 from kb.engine.ports import Embedder
 
@@ -21,6 +23,19 @@ def test_vectors_are_those_of_onnx_runtime_under_the_same_fingerprint(
     np.testing.assert_allclose(vectors[::4], on_onnx.embed_passages(texts[::4]), atol=1e-6)
     np.testing.assert_allclose(vectors, np.load(REFERENCE / "vectors.npy"), atol=1e-6)
     assert embedder.model == on_onnx.model
+
+
+def test_a_model_that_sentence_transformers_has_saved_runs_on_onnx_runtime_too(
+    embedder: Embedder, texts: list[str], model_folder: Path, tmp_path: Path
+) -> None:
+    saved = tmp_path / "saved"
+    SentenceTransformer(str(model_folder), device="cpu").save(str(saved), create_model_card=False)
+
+    on_onnx = open_embedder(saved, tmp_path / "graphs", threads=2)
+
+    assert isinstance(on_onnx, OnnxEmbedder)
+    assert on_onnx.model.window == embedder.model.window
+    np.testing.assert_allclose(on_onnx.embed_passages(texts[::4]), embedder.embed_passages(texts[::4]), atol=1e-6)
 
 
 def test_products_are_computed_in_full_precision(embedder: Embedder) -> None:

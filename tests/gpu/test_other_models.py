@@ -18,6 +18,9 @@ from kb.engine.embedding import open_embedder, read_model
 from kb.engine.embedding.devices import DeviceLost, find_device
 from kb.engine.embedding.sentence_transformers import BATCH_ON_PROCESSOR, translated_errors
 from kb.engine.errors import Unavailable
+from kb.engine.ingestion.chunking import split_into_passages
+from kb.engine.ingestion.indexing import SPECIAL_TOKENS, chunk_tokens, in_context
+from kb.engine.ingestion.sections import Section
 from kb.engine.model import Computing, WantedDevice
 from kb.engine.ports import Embedder
 
@@ -43,6 +46,13 @@ def limit_memory(monkeypatch: pytest.MonkeyPatch) -> Limit:
         monkeypatch.setattr(SentenceTransformer, "forward", forward_if_it_fits)
 
     return limit
+
+
+@pytest.fixture
+def pretended_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The torch here is not built for one, and fails as soon as it is to use what it pretends to find."""
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
 
 
 def test_a_model_of_another_kind_gives_the_vectors_that_its_maker_meant(other: Embedder, other_folder: Path) -> None:
@@ -73,6 +83,17 @@ def test_text_beyond_its_window_is_not_seen_and_harms_nobody(other: Embedder) ->
     np.testing.assert_allclose(other.embed_query(long), other.embed_query(long + "ferry"), atol=1e-6)
 
 
+def test_the_ends_of_chunks_are_seen_with_all_that_stands_in_front_of_them(other: Embedder) -> None:
+    text = "walrus " * 1000
+    passages = split_into_passages([Section(text)], other.token_spans, max_tokens=chunk_tokens(other))
+
+    inputs = [PROMPTS["document"] + in_context(passage, "walrus " * 100, other) for passage in passages]
+
+    seen = [len(other.token_spans(text)) + SPECIAL_TOKENS for text in inputs]
+    assert len(seen) > 10
+    assert other.model.window - 5 < max(seen) <= other.model.window
+
+
 def test_it_is_described_without_loading_anything(other: Embedder, other_folder: Path) -> None:
     program = f"""
 import sys
@@ -100,6 +121,17 @@ def test_a_model_that_gives_other_vectors_than_its_files_announce_is_refused(
 
     with pytest.raises(Unavailable, match="announce"):
         open_embedder(folder, tmp_path, threads=1)
+
+
+@pytest.mark.parametrize("wanted", ["cpu", "auto"])
+def test_a_model_that_sentence_transformers_cannot_open_is_refused_with_the_way_out(
+    other_folder: Path, tmp_path: Path, pretended_device: None, wanted: WantedDevice
+) -> None:
+    folder = shutil.copytree(other_folder, tmp_path / "model")
+    (folder / "model.safetensors").write_bytes(b"damaged")
+
+    with pytest.raises(Unavailable, match=r"model cannot be run here: .*use-a-gpu\.md"):
+        open_embedder(folder, tmp_path, threads=1, device=wanted)
 
 
 def test_batches_that_do_not_fit_into_memory_are_made_smaller(other: Embedder, limit_memory: Limit) -> None:
@@ -144,14 +176,10 @@ def test_a_device_that_torch_does_not_find_is_told(wanted: WantedDevice) -> None
 def test_a_device_that_fails_when_it_is_opened_leaves_the_processor(
     model_folder: Path,
     cache_dir: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    pretended_device: None,
     caplog: pytest.LogCaptureFixture,
     wanted: WantedDevice,
 ) -> None:
-    """The torch here is not built for one, and fails as soon as it is to use what it pretends to find."""
-    monkeypatch.setattr(torch.version, "cuda", "13.0")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-
     embedder = open_embedder(model_folder, cache_dir / "graphs", threads=1, device=wanted)
 
     assert embedder.computing.device == "cpu"

@@ -3,7 +3,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from kb.engine.embedding.devices import Torch, choose_device, choose_processor_instead, find_device
+from kb.engine.embedding.devices import DeviceLost, Torch, choose_device, choose_processor_instead, find_device
 from kb.engine.model import Computing, WantedDevice
 
 NVIDIA, AMD = Torch("cuda", finds_device=True), Torch("rocm", finds_device=True)
@@ -55,7 +55,7 @@ def test_whoever_cannot_have_the_device_is_told_why_and_the_way_out(
 
 
 def test_a_device_that_is_there_and_fails_is_told_too() -> None:
-    computing = choose_processor_instead("cuda")
+    computing = choose_processor_instead("cuda", DeviceLost("No."))
 
     assert computing.device == "cpu"
     assert "not on cuda: the device cannot be used" in str(computing.shortfall)

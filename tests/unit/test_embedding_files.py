@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kb.engine.embedding import bundled_model_folder, fetch_bundled_model, weights
-from kb.engine.embedding.files import PINNED_SHA256
+from kb.engine.embedding.bundled_model import PINNED_SHA256
 from kb.engine.errors import Unavailable
 
 

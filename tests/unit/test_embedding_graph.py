@@ -70,6 +70,15 @@ def test_the_window_is_all_positions_if_nothing_else_is_said(tmp_path: Path) -> 
     assert read_architecture(model_folder(tmp_path)).window == 16
 
 
+def test_the_window_is_what_the_tokenizer_allows_if_that_is_less(tmp_path: Path) -> None:
+    """As sentence-transformers 6 saves it."""
+    folder = model_folder(tmp_path)
+    write_json(folder / "sentence_bert_config.json", {"transformer_task": "feature-extraction"})
+    write_json(folder / "tokenizer_config.json", {"model_max_length": 12})
+
+    assert read_architecture(folder).window == 12
+
+
 @pytest.mark.parametrize(
     "change",
     [{"model_type": "mpnet"}, {"hidden_act": "relu"}, {"position_embedding_type": "relative_key"}],
@@ -81,9 +90,33 @@ def test_a_network_of_another_kind_is_refused_by_name(tmp_path: Path, change: di
         read_architecture(folder)
 
 
-def test_a_model_that_pools_by_its_first_token_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "pooling",
+    [
+        {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True},
+        {"embedding_dimension": 8, "pooling_mode": "mean", "include_prompt": True},
+        {"embedding_dimension": 8, "pooling_mode": ["mean"]},
+    ],
+)
+def test_a_model_that_pools_by_the_mean_is_known_by_old_and_new_files(tmp_path: Path, pooling: dict[str, Any]) -> None:
     folder = model_folder(tmp_path)
-    pooling = {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}
+    write_json(folder / "1_Pooling" / "config.json", pooling)
+
+    assert read_architecture(folder).hidden_size == 8
+
+
+@pytest.mark.parametrize(
+    "pooling",
+    [
+        {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False},
+        {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True},
+        {"pooling_mode_mean_sqrt_len_tokens": True},
+        {"embedding_dimension": 8, "pooling_mode": "cls"},
+        {"embedding_dimension": 8, "pooling_mode": ["mean", "max"]},
+    ],
+)
+def test_a_model_that_pools_in_another_way_is_refused(tmp_path: Path, pooling: dict[str, Any]) -> None:
+    folder = model_folder(tmp_path)
     write_json(folder / "1_Pooling" / "config.json", pooling)
 
     with pytest.raises(Unavailable, match="mean of its tokens"):
@@ -96,6 +129,35 @@ def test_a_model_with_a_further_layer_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(Unavailable, match="Dense"):
         read_architecture(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "reason"),
+    [
+        ("config.json", [1], "not like those"),
+        ("tokenizer_config.json", [1], "not like those"),
+        ("modules.json", {"a": 1}, "not like those"),
+        ("modules.json", [{"path": ""}], "do not state type"),
+        ("1_Pooling/config.json", [1], "not like those"),
+        ("config.json", {name: value for name, value in CONFIG.items() if name != "hidden_size"}, "hidden_size"),
+    ],
+)
+def test_files_of_another_shape_are_refused_with_the_reason(
+    tmp_path: Path, file: str, content: Any, reason: str
+) -> None:
+    write_json(model_folder(tmp_path) / file, content)
+
+    with pytest.raises(Unavailable, match=reason):
+        read_architecture(tmp_path)
+
+
+def test_a_window_without_an_end_is_none(tmp_path: Path) -> None:
+    config = {name: value for name, value in CONFIG.items() if name != "max_position_embeddings"}
+    write_json(tmp_path / "config.json", config)
+    write_json(tmp_path / "tokenizer_config.json", {"model_max_length": 10**30})
+
+    with pytest.raises(Unavailable, match="max_position_embeddings"):
+        read_architecture(tmp_path)
 
 
 def test_a_folder_without_a_model_says_how_to_get_one(tmp_path: Path) -> None:

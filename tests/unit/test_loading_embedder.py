@@ -60,6 +60,11 @@ def open_when(gate: Event) -> Embedder:
     return TinyEmbedder()
 
 
+def wait_until_ready(embedder: LoadingEmbedder) -> None:
+    while not embedder.is_ready:
+        time.sleep(0.001)
+
+
 def fail_with(error: Exception) -> Embedder:
     raise error
 
@@ -138,8 +143,7 @@ def test_a_model_that_did_not_load_is_tried_again(load: Load, monkeypatch: pytes
     embedder = load(open_at_second_try)
 
     assert loaded.wait(10)
-    while not embedder.is_ready:
-        time.sleep(0.001)
+    wait_until_ready(embedder)
     assert embedder.failure is None
     assert embedder.embed_query("a").shape == (2,)
 
@@ -179,6 +183,25 @@ def test_a_model_whose_device_has_failed_is_opened_anew_and_once(load: Load) -> 
     assert embedder.embed_passages(["a"]).shape == (1, 2)
     assert embedder.computing == Computing("cpu")
     assert len(opened) == 2
+
+
+def test_a_reason_of_before_is_not_told_while_a_model_is_opened_anew(
+    load: Load, gate: Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "TRY_AGAIN_AFTER_SECONDS", 0.01)
+    attempts: list[Callable[[], Embedder]] = [
+        lambda: fail_with(Unavailable("The disk is full.")),
+        FailingEmbedder,
+        lambda: open_when(gate),
+    ]
+    embedder = load(lambda: attempts.pop(0)())
+    wait_until_ready(embedder)
+
+    with pytest.raises(DeviceLost):
+        embedder.embed_passages(["a"])
+
+    assert not embedder.is_ready
+    assert embedder.failure is None
 
 
 def test_nothing_is_opened_anew_after_the_end(load: Load) -> None:

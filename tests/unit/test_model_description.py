@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
 
 from kb.engine.embedding.description import describe_any_model, tokenizer_file
 from kb.engine.errors import Unavailable
@@ -83,6 +86,29 @@ def test_the_window_is_the_least_limit_if_it_is_not_stated(write_model: WriteMod
     of_tokenizer = {"tokenizer_config.json": {"model_max_length": 512}, "sentence_bert_config.json": None}
 
     assert describe_any_model(write_model(**of_tokenizer)).window == 512
+
+
+@pytest.mark.parametrize(
+    ("prompts", "tokens"),
+    [
+        ({"query": "question: ", "document": "text of it: "}, 4),
+        ({"query": "question: ", "passage": "text: "}, 2),
+        ({"query": "question: ", "document": ""}, 0),
+        ({"query": "question: "}, 0),
+        (None, 0),
+    ],
+)
+def test_what_is_put_in_front_of_passages_takes_some_of_the_window(
+    write_model: WriteModel, prompts: dict[str, str] | None, tokens: int
+) -> None:
+    tokenizer = Tokenizer(WordLevel({"": 0}, unk_token=""))
+    tokenizer.pre_tokenizer = Whitespace()
+    saved = json.loads(tokenizer.to_str())
+    folder = write_model(**{"tokenizer.json": saved, "config_sentence_transformers.json": {"prompts": prompts}})
+
+    model = describe_any_model(folder)
+
+    assert (model.window, model.prompt_tokens) == (384, tokens)
 
 
 def test_the_tokenizer_is_where_the_network_is(write_model: WriteModel) -> None:

@@ -231,6 +231,14 @@ class Store(Protocol):
         """Whether there has been such a worker since then, as far as can be told."""
         ...
 
+    def report_shortfall(self, worker: str, shortfall: str | None, *, now: datetime, until: datetime) -> None:
+        """Have it known until then what the worker lacks, a sentence for a person; None if it lacks nothing."""
+        ...
+
+    def list_shortfalls(self, *, now: datetime) -> list[str]:
+        """What workers lack, each sentence once."""
+        ...
+
     def retry_job(self, ref: Ref, *, now: datetime) -> Job: ...
 
     def delete_finished_jobs(self, *, finished_before: datetime) -> list[str]:

@@ -125,18 +125,22 @@ def open_for_worker(options: EngineOptions) -> Iterator[Engine]:
     """The same without the claim to be the only one: for a worker beside the engine, which has much to embed."""
     with (
         nullcontext() if options.store_url else be_worker(options.data_dir),
-        _open_parts(replace(options, threads=1), lanes=options.threads) as engine,
+        _open_parts(replace(options, threads=1), batches_at_once=options.threads) as engine,
     ):
         yield engine
 
 
 @contextmanager
-def _open_parts(options: EngineOptions, *, lanes: int = 1) -> Iterator[Engine]:
+def _open_parts(options: EngineOptions, *, batches_at_once: int = 1) -> Iterator[Engine]:
     model = read_model(options.model_folder)
     embedder = LoadingEmbedder(
         model,
         lambda: open_embedder(
-            options.model_folder, options.graph_dir, threads=options.threads, lanes=lanes, device=options.device
+            options.model_folder,
+            options.graph_dir,
+            threads=options.threads,
+            batches_at_once=batches_at_once,
+            device=options.device,
         ),
     )
     with (

@@ -76,6 +76,8 @@ def _check_health(engine: Engine, statistics: Statistics) -> dict[str, Any]:
         issues.append(engine.embedder.failure or "The embedding model is still loading; search is by keyword.")
     if engine.embedder.computing.shortfall:
         issues.append(engine.embedder.computing.shortfall)
+    lacking = engine.store.list_shortfalls(now=engine.clock())
+    issues += [f"A worker says: {shortfall}" for shortfall in lacking if shortfall not in issues]
     if statistics.stale_vectors:
         issues.append(
             f"{statistics.stale_vectors} chunks have no vectors of this model and are found by keyword only. A job "

@@ -1,132 +1,15 @@
-"""Text to vectors: the model's files, the graph made of them, and the embedder that runs it."""
+"""How text becomes vectors.
 
-import hashlib
-import logging
-from pathlib import Path
+opening, loading                                a model's embedder, ready to use; and one that stands in until it is
+onnx, sentence_transformers                     the two embedders; `devices` tells on what they compute
+architecture, graph, onnx_format, protobuf      from a model's weights to the graph that ONNX Runtime runs
+description                                     what there is to know of any other model without loading it
+config_files, weights, tokenizing               what a model's files hold
+bundled_model                                   the model that kb fetches itself
+"""
 
-import numpy as np
-
-from kb.engine.embedding.architecture import UnknownNetwork, has_graph, read_architecture
-from kb.engine.embedding.description import describe_any_model, tokenizer_file
-from kb.engine.embedding.devices import choose_processor_instead, find_device, has_extra
-from kb.engine.embedding.files import PINNED_SHA256, bundled_model_folder, fetch_bundled_model
-from kb.engine.embedding.graph import GRAPH_VERSION, write_graph
+from kb.engine.embedding.bundled_model import bundled_model_folder, fetch_bundled_model
 from kb.engine.embedding.loading import LoadingEmbedder
-from kb.engine.embedding.weights import WEIGHTS_FILE, read_digest, read_tensors
-from kb.engine.errors import Unavailable
-from kb.engine.model import Computing, EmbeddingModel, WantedDevice
-from kb.engine.ports import Embedder
+from kb.engine.embedding.opening import open_embedder, read_model
 
 __all__ = ["LoadingEmbedder", "bundled_model_folder", "fetch_bundled_model", "open_embedder", "read_model"]
-
-# What sentence-transformers makes of this text with the bundled weights. Whatever may have happened to a
-# cached graph, to the runtime or to this machine's arithmetic shows here.
-_GOLDEN_TEXT = "how do I reset my password?"
-_GOLDEN_VECTOR = Path(__file__).with_name("golden.npy")
-_LEAST_AGREEMENT = 0.9999
-
-logger = logging.getLogger(__name__)
-
-
-def read_model(folder: Path) -> EmbeddingModel:
-    """What the model in this folder is, without loading it. Raises `Unavailable` if it cannot be run."""
-    try:
-        architecture = read_architecture(folder)
-    except UnknownNetwork:
-        if not has_extra():
-            raise
-        return describe_any_model(folder)
-    return EmbeddingModel(
-        name=folder.name,
-        dimension=architecture.hidden_size,
-        window=architecture.window,
-        fingerprint=f"{folder.name}-{_weights_digest(folder)[:12]}-fp32",
-    )
-
-
-def open_embedder(
-    folder: Path, graph_dir: Path, *, threads: int, lanes: int = 1, device: WantedDevice = "cpu"
-) -> Embedder:
-    """Open the model in `folder`, whose graph is kept in `graph_dir`: made if missing, made anew if bad.
-
-    On a processor, what is embedded is shared among `threads`, and of many passages `lanes` batches are under way at a
-    time. Where the device cannot be had, the model computes on the processor, and says so.
-    """
-    computing = find_device(device)
-    if computing.device != "cpu":
-        try:
-            return _open_on_torch(folder, computing, threads)
-        except Unavailable:
-            logger.warning("The model could not be opened on %s.", computing.device, exc_info=True)
-            computing = choose_processor_instead(computing.device)
-    if computing.shortfall is not None:
-        logger.warning(computing.shortfall)
-    if has_graph(folder):
-        return _open_on_onnx(folder, graph_dir, computing, threads, lanes)
-    return _open_on_torch(folder, computing, threads * lanes)
-
-
-def _open_on_onnx(folder: Path, graph_dir: Path, computing: Computing, threads: int, lanes: int) -> Embedder:
-    graph = graph_dir / _graph_name(folder)
-
-    def open_graph() -> Embedder:
-        # Imported here because it takes a fifth of a second, and this runs while the engine already serves.
-        from kb.engine.embedding.onnx import OnnxEmbedder
-
-        tokenizer = folder / "tokenizer.json"
-        return _checked(
-            folder,
-            OnnxEmbedder(
-                read_model(folder), tokenizer=tokenizer, graph=graph, threads=threads, lanes=lanes, computing=computing
-            ),
-        )
-
-    if graph.exists():
-        try:
-            return open_graph()
-        except Unavailable:
-            logger.warning("The cached graph %s is damaged; making it anew.", graph.name, exc_info=True)
-    write_graph(read_tensors(folder / WEIGHTS_FILE), read_architecture(folder), graph)
-    return open_graph()
-
-
-def _open_on_torch(folder: Path, computing: Computing, threads: int) -> Embedder:
-    # It takes seconds, and is not there without the extra.
-    from kb.engine.embedding.sentence_transformers import SentenceTransformersEmbedder
-
-    embedder = SentenceTransformersEmbedder(
-        read_model(folder),
-        folder=folder,
-        tokenizer=tokenizer_file(folder),
-        computing=computing,
-        threads=threads,
-        # A graph knows none, and both have to give the same vectors.
-        has_prompts=not has_graph(folder),
-    )
-    return _checked(folder, embedder)
-
-
-def _checked(folder: Path, embedder: Embedder) -> Embedder:
-    vector = embedder.embed_query(_GOLDEN_TEXT)
-    if vector.shape != (embedder.model.dimension,) or not np.isfinite(vector).all():
-        raise Unavailable(f"The model {folder.name} does not give vectors such as its files announce.")
-    if has_graph(folder) and _weights_digest(folder) == PINNED_SHA256[WEIGHTS_FILE]:
-        agreement = float(vector @ np.load(_GOLDEN_VECTOR))
-        # Written so that a vector of NaN fails too.
-        if not agreement >= _LEAST_AGREEMENT:
-            raise Unavailable("The embedding model does not give the vectors it should on this machine.")
-    return embedder
-
-
-def _graph_name(folder: Path) -> str:
-    inputs = f"{_weights_digest(folder)} {read_architecture(folder)}"
-    return f"{folder.name}-{hashlib.sha256(inputs.encode()).hexdigest()[:16]}-v{GRAPH_VERSION}.onnx"
-
-
-def _weights_digest(folder: Path) -> str:
-    try:
-        return read_digest(folder / WEIGHTS_FILE)
-    except FileNotFoundError as exc:
-        raise Unavailable(
-            f"The model {folder.name} is not complete: it has no {WEIGHTS_FILE}.", model=folder.name
-        ) from exc

@@ -1,10 +1,15 @@
 """What a model's folder says about the network its weights belong to."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kb.engine.embedding.config_files import (
+    list_pooling_modes,
+    read_json,
+    read_window,
+    refused_if_unlike_others,
+)
 from kb.engine.embedding.devices import EXTRA
 from kb.engine.errors import Unavailable
 
@@ -37,23 +42,19 @@ def read_architecture(folder: Path) -> Architecture:
             "any other must be a folder that KB_EMBEDDING_MODEL names.",
             model=folder.name,
         )
-    for reason in _reasons_to_refuse(folder, config):
-        raise UnknownNetwork(
-            f"The model {folder.name} cannot be run here: {reason}. {EXTRA} installs what runs it.", model=folder.name
-        )
-    sentences = read_json(folder / "sentence_bert_config.json") or {}
-    try:
+    with refused_if_unlike_others(folder):
+        for reason in _reasons_to_refuse(folder, config):
+            raise UnknownNetwork(
+                f"The model {folder.name} cannot be run here: {reason}. {EXTRA} installs what runs it.",
+                model=folder.name,
+            )
         return Architecture(
             hidden_size=config["hidden_size"],
             layers=config["num_hidden_layers"],
             heads=config["num_attention_heads"],
             epsilon=config["layer_norm_eps"],
-            window=sentences.get("max_seq_length") or config["max_position_embeddings"],
+            window=read_window(folder) or config["max_position_embeddings"],
         )
-    except KeyError as exc:
-        raise Unavailable(
-            f"The config.json of the model {folder.name} does not state {exc.args[0]}.", model=folder.name
-        ) from exc
 
 
 def has_graph(folder: Path) -> bool:
@@ -74,21 +75,10 @@ def _reasons_to_refuse(folder: Path, config: dict[str, Any]) -> list[str]:
         for name, value in wanted.items()
         if stated.get(name) != value
     ]
-    pooling = read_json(folder / "1_Pooling" / "config.json") or {"pooling_mode_mean_tokens": True}
-    modes = [name for name, is_on in pooling.items() if name.startswith("pooling_mode") and is_on]
-    if modes != ["pooling_mode_mean_tokens"]:
+    if list_pooling_modes(read_json(folder / "1_Pooling" / "config.json") or {}) != ["mean"]:
         reasons.append("it does not pool by the mean of its tokens")
     modules = read_json(folder / "modules.json") or []
     unknown = {module["type"].rpartition(".")[2] for module in modules} - _MODULES
     if unknown:
         reasons.append(f"it has a further step ({', '.join(sorted(unknown))}) after the network")
     return reasons
-
-
-def read_json(path: Path) -> Any:  # Any: whatever the file holds
-    try:
-        return json.loads(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except ValueError as exc:
-        raise Unavailable(f"The model's {path.name} is damaged; fetch the model again.") from exc

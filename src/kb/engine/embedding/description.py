@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kb.engine.embedding.architecture import read_json
+from kb.engine.embedding.config_files import (
+    list_pooling_modes,
+    read_json,
+    read_window,
+    refusal,
+    refused_if_unlike_others,
+)
 from kb.engine.embedding.weights import WEIGHTS_FILE, file_sha256, read_digest
 from kb.engine.errors import Unavailable
 from kb.engine.model import EmbeddingModel
@@ -21,8 +27,8 @@ _WEIGHTY_MODULES = {"Transformer", "Dense", "LayerNorm"}
 _PLAIN = [{"type": "sentence_transformers.models.Transformer", "path": ""}]
 # With less, next to nothing of a chunk would be left beside its title.
 _LEAST_WINDOW = 128
-# Says "as long as you like" where nothing is known.
-_NO_LIMIT = 1_000_000
+# The first of these that a model has is put in front of what is embedded for a search to find.
+_PROMPTS_FOR_PASSAGES = ("document", "passage", "corpus")
 
 
 @dataclass(frozen=True)
@@ -30,21 +36,18 @@ class _Module:
     name: str
     folder: Path
 
-    def read(self, file: str = "config.json") -> Any:  # Any: whatever the file holds
-        return read_json(self.folder / file) or {}
+    def read(self) -> Any:  # Any: whatever the file holds
+        return read_json(self.folder / "config.json") or {}
 
 
 def describe_any_model(folder: Path) -> EmbeddingModel:
     """Raises `Unavailable` if the files do not tell, or tell of something that kb does not run."""
-    try:
+    with refused_if_unlike_others(folder):
         modules = _read_modules(folder)
-        dimension, window = _dimension_of(modules), _window_of(folder, modules[0])
-    except KeyError as exc:
-        raise _refusal(folder, f"its files do not state {exc.args[0]}") from exc
-    except (AttributeError, TypeError, ValueError) as exc:
-        raise _refusal(folder, "its files are not like those of other models") from exc
+        dimension, prompt_tokens = _dimension_of(modules), _count_prompt_tokens(folder)
+        window = _window_of(folder, modules[0], prompt_tokens)
     fingerprint = f"{folder.name}-{_digest(folder, modules)[:12]}-fp32"
-    return EmbeddingModel(name=folder.name, dimension=dimension, window=window, fingerprint=fingerprint)
+    return EmbeddingModel(folder.name, dimension, window, fingerprint, prompt_tokens)
 
 
 def tokenizer_file(folder: Path) -> Path:
@@ -57,12 +60,12 @@ def _read_modules(folder: Path) -> list[_Module]:
     for entry in listed:
         origin, _, name = entry["type"].rpartition(".")
         if name not in _KNOWN_MODULES or not origin.startswith("sentence_transformers."):
-            raise _refusal(folder, f"it has a part of a kind that kb does not know ({entry['type']})")
+            raise refusal(folder, f"it has a part of a kind that kb does not know ({entry['type']})")
         modules.append(_Module(name, folder / entry["path"]))
     if modules[0].name != "Transformer":
-        raise _refusal(folder, "it does not begin with a network of the transformers kind")
+        raise refusal(folder, "it does not begin with a network of the transformers kind")
     if not (modules[0].folder / "tokenizer.json").is_file():
-        raise _refusal(folder, "it has no tokenizer.json")
+        raise refusal(folder, "it has no tokenizer.json")
     return modules
 
 
@@ -77,24 +80,29 @@ def _dimension_of(modules: list[_Module]) -> int:
 
 
 def _pooled_dimension(config: Mapping[str, Any]) -> int:
-    """Each way of pooling adds as many numbers again. Before version 6 of sentence-transformers each had a switch."""
-    if "pooling_mode" in config:
-        modes = config["pooling_mode"]
-        return int(config["embedding_dimension"]) * (1 if isinstance(modes, str) else len(modes))
-    switched_on = sum(bool(on) for name, on in config.items() if name.startswith("pooling_mode_"))
-    return int(config["word_embedding_dimension"]) * max(1, switched_on)
+    """Each way of pooling adds as many numbers again."""
+    width = config["embedding_dimension"] if "pooling_mode" in config else config["word_embedding_dimension"]
+    return int(width) * len(list_pooling_modes(config))
 
 
-def _window_of(folder: Path, transformer: _Module) -> int:
-    stated = transformer.read("sentence_bert_config.json").get("max_seq_length")
-    limits = [
-        transformer.read("tokenizer_config.json").get("model_max_length"),
-        transformer.read().get("max_position_embeddings"),
-    ]
-    window = int(stated or min((limit for limit in limits if limit), default=_NO_LIMIT))
-    if not _LEAST_WINDOW <= window < _NO_LIMIT:
-        raise _refusal(folder, f"its window has to be stated, and at least {_LEAST_WINDOW} tokens")
+def _window_of(folder: Path, transformer: _Module, prompt_tokens: int) -> int:
+    window = read_window(transformer.folder)
+    if window is None or window < _LEAST_WINDOW + prompt_tokens:
+        raise refusal(
+            folder, f"its window has to be stated, and at least {_LEAST_WINDOW} tokens beside its prompt for passages"
+        )
     return window
+
+
+def _count_prompt_tokens(folder: Path) -> int:
+    prompts = (read_json(folder / "config_sentence_transformers.json") or {}).get("prompts") or {}
+    prompt = next(filter(None, map(prompts.get, _PROMPTS_FOR_PASSAGES)), None)
+    if prompt is None:
+        return 0
+    # Imported here because few models have any.
+    from kb.engine.embedding.tokenizing import find_token_spans, open_tokenizer
+
+    return len(find_token_spans(open_tokenizer(tokenizer_file(folder)), prompt))
 
 
 def _digest(folder: Path, modules: list[_Module]) -> str:
@@ -116,7 +124,3 @@ def _deciding_files(folder: Path, modules: list[_Module]) -> Iterator[Path]:
             raise Unavailable(f"The model {folder.name} is not complete: it has no {WEIGHTS_FILE}.", model=folder.name)
         # Of a folder within that of another module, neither globs nor names reach into it.
         yield from sorted([*weights, *module.folder.glob("*config.json"), *module.folder.glob("tokenizer.json")])
-
-
-def _refusal(folder: Path, reason: str) -> Unavailable:
-    return Unavailable(f"The model {folder.name} cannot be run here: {reason}.", model=folder.name)

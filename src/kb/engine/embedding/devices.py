@@ -9,18 +9,26 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from kb.engine.errors import Unavailable
-from kb.engine.model import Computing, Device, WantedDevice
+from kb.engine.model import Computing, Device, EmbeddingModel, WantedDevice
 
 EXTRA = "pip install 'kb-local[gpu]'"
 MORE = "docs/how-to/use-a-gpu.md"
 
+# What a package raises that is installed and cannot be loaded: a library of the device's own may be missing, or an
+# upgrade have ended half-way.
+BROKEN_PACKAGE = (ImportError, OSError, RuntimeError, ValueError, AttributeError, TypeError)
+
 _TOOLS = {"cuda": "nvidia-smi", "rocm": "rocminfo"}
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 class DeviceLost(Unavailable):
     """The device has failed while it was in use, and fails from now on: the model has to be opened anew."""
+
+
+class ExtraBroken(Unavailable):
+    """What the extra has brought cannot load the model, on any device."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +64,19 @@ def choose_device(wanted: WantedDevice, torch: Torch | None) -> Computing:
     return _without(wanted, "torch finds no such device", f"See whether {_TOOLS[wanted]} lists it: {MORE}")
 
 
-def choose_processor_instead(device: Device) -> Computing:
+def choose_processor_instead(device: Device, failure: Unavailable) -> Computing:
     """Of a device that was there, and could not be used."""
+    if isinstance(failure, ExtraBroken):
+        return _without(device, "sentence-transformers cannot load it", f"The log says why. How to install it: {MORE}")
     return _without(device, "the device cannot be used", f"The log says why. When it is mended, start again: {MORE}")
+
+
+def explain_broken_extra(model: EmbeddingModel) -> ExtraBroken:
+    return ExtraBroken(
+        f"The model {model.name} cannot be run here: sentence-transformers cannot load it. The log says why. "
+        f"Mend its folder, or the installation: {MORE}",
+        model=model.name,
+    )
 
 
 def _without(device: Device | WantedDevice, reason: str, way_out: str) -> Computing:
@@ -68,9 +86,9 @@ def _without(device: Device | WantedDevice, reason: str, way_out: str) -> Comput
 def _look_at_torch() -> Torch:
     try:
         import torch
-    except (ImportError, OSError):
-        # A library of the device's own may be missing.
-        logger.warning("torch is installed and cannot be loaded.", exc_info=True)
+
+        built_for: Device = "rocm" if torch.version.hip else "cuda" if torch.version.cuda else "cpu"
+        return Torch(built_for, built_for != "cpu" and bool(torch.cuda.is_available()))
+    except BROKEN_PACKAGE:
+        log.warning("torch is installed and cannot be loaded.", exc_info=True)
         return Torch(None)
-    built_for: Device = "rocm" if torch.version.hip else "cuda" if torch.version.cuda else "cpu"
-    return Torch(built_for, built_for != "cpu" and bool(torch.cuda.is_available()))

@@ -36,10 +36,10 @@ def write_graph(tensors: Mapping[str, Tensor], architecture: Architecture, targe
         _Encoder(graph, tensors, architecture).draw()
         target.parent.mkdir(parents=True, exist_ok=True)
         _write_atomically(graph.as_model(), target)
-    except KeyError as exc:
-        raise Unavailable(f"The model's weights have no float32 tensor {exc.args[0]}.") from exc
-    except OSError as exc:
-        raise Unavailable(f"The model's graph could not be written: {exc.strerror}.") from exc
+    except KeyError as error:
+        raise Unavailable(f"The model's weights have no float32 tensor {error.args[0]}.") from error
+    except OSError as error:
+        raise Unavailable(f"The model's graph could not be written: {error.strerror}.") from error
 
 
 def _write_atomically(pieces: Pieces, target: Path) -> None:

@@ -14,7 +14,7 @@ LONGEST_WAIT_SECONDS = 60.0
 # What keeps a model from loading (a full disk, a file that is being replaced) often passes.
 TRY_AGAIN_AFTER_SECONDS = 10.0
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 class LoadingEmbedder:
@@ -79,8 +79,9 @@ class LoadingEmbedder:
         while self._embedder is None and not self._is_closed.is_set():
             try:
                 self._embedder = self._open()
+                self._failure = None
             except Exception as error:
-                logger.exception("The embedding model could not be loaded.")
+                log.exception("The embedding model could not be loaded.")
                 is_for_people = isinstance(error, KbError)
                 self._failure = str(error) if is_for_people else "The model could not be loaded; the log says why."
             self._was_tried.set()
@@ -104,7 +105,7 @@ class LoadingEmbedder:
         with self._changing:
             # Of several threads that find it lost, the first is enough.
             if self._embedder is lost and not self._is_closed.is_set():
-                logger.warning("The device has failed; opening the model anew.", exc_info=True)
+                log.warning("The device has failed; opening the model anew.", exc_info=True)
                 # In this order: who sees that there is no model has to wait for the next.
                 self._was_tried.clear()
                 self._embedder = None

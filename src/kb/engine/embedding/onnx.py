@@ -13,7 +13,7 @@ import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime_errors
 
 from kb.engine.embedding.graph import MASK_INPUT, TOKENS_INPUT
-from kb.engine.embedding.tokens import KEPT_QUERIES, find_token_spans, open_tokenizer
+from kb.engine.embedding.tokenizing import KEPT_QUERIES, find_token_spans, open_tokenizer
 from kb.engine.errors import Unavailable
 from kb.engine.model import Computing, EmbeddingModel, Vector, Vectors
 
@@ -27,8 +27,8 @@ _ERRORS_ONLY = 3
 class OnnxEmbedder:
     """May be used from several threads at once; they share the session's threads.
 
-    A single query is shared among `threads`. Of many passages `lanes` batches are run at a time, each by one of the
-    callers' own threads: that takes less of the processors, and none of them waits for another.
+    A single query is shared among `threads`. Of many passages `batches_at_once` are run at a time, on threads that are
+    there for one call: that takes less of the processors than to share each batch, and none waits for another.
     """
 
     is_ready: Final = True
@@ -41,12 +41,12 @@ class OnnxEmbedder:
         tokenizer: Path,
         graph: Path,
         threads: int,
-        lanes: int = 1,
+        batches_at_once: int = 1,
         computing: Computing,
     ) -> None:
         self.model: Final = model
         self.computing: Final = computing
-        self._lanes = lanes
+        self._batches_at_once = batches_at_once
         self._whole_text = open_tokenizer(tokenizer)
         self._window = open_tokenizer(tokenizer)
         self._window.enable_truncation(model.window)
@@ -61,8 +61,8 @@ class OnnxEmbedder:
         def embed_batch(batch: list[int]) -> None:
             vectors[batch] = self._run([tokens[index] for index in batch])
 
-        with ThreadPoolExecutor(self._lanes) as lanes:
-            for done in [lanes.submit(embed_batch, batch) for batch in make_batches([*map(len, tokens)])]:
+        with ThreadPoolExecutor(self._batches_at_once) as threads:
+            for done in [threads.submit(embed_batch, batch) for batch in make_batches([*map(len, tokens)])]:
                 done.result()
         return vectors
 
@@ -117,8 +117,8 @@ def translated_errors() -> Iterator[None]:
         runtime_errors.NoSuchFile,
         runtime_errors.NotImplemented,
         runtime_errors.RuntimeException,
-    ) as exc:
-        raise Unavailable("The embedding model's graph could not be run.") from exc
+    ) as error:
+        raise Unavailable("The embedding model's graph could not be run.") from error
 
 
 def _open_session(graph: Path, threads: int) -> onnxruntime.InferenceSession:

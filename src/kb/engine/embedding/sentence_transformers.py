@@ -16,11 +16,12 @@ from typing import Any, Final
 import numpy as np
 import torch
 from huggingface_hub import constants as hub
+from safetensors import SafetensorError
 from sentence_transformers import SentenceTransformer
 from transformers.utils.logging import disable_progress_bar
 
-from kb.engine.embedding.devices import DeviceLost
-from kb.engine.embedding.tokens import KEPT_QUERIES, find_token_spans, open_tokenizer
+from kb.engine.embedding.devices import BROKEN_PACKAGE, DeviceLost, explain_broken_extra
+from kb.engine.embedding.tokenizing import KEPT_QUERIES, find_token_spans, open_tokenizer
 from kb.engine.errors import Unavailable
 from kb.engine.model import Computing, EmbeddingModel, Vector, Vectors
 
@@ -29,7 +30,7 @@ from kb.engine.model import Computing, EmbeddingModel, Vector, Vectors
 BATCH_ON_DEVICE = 32
 BATCH_ON_PROCESSOR = 8
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class SentenceTransformersEmbedder:
         self._whole_text = open_tokenizer(tokenizer)
         self._window = open_tokenizer(tokenizer)
         self._window.enable_truncation(model.window)
-        with translated_errors(computing):
+        with _translated_damage(model), translated_errors(computing):
             self._network = _open_network(folder, computing, threads, has_prompts=has_prompts)
         self._network.max_seq_length = model.window
         self._batch = BATCH_ON_PROCESSOR if computing.device == "cpu" else BATCH_ON_DEVICE
@@ -104,7 +105,7 @@ class SentenceTransformersEmbedder:
                         raise
                     self._batch //= 2
                 # Outside the handler, whose traceback would keep the batch that did not fit.
-                logger.warning("The device has too little memory; going on with batches of %d.", self._batch)
+                log.warning("The device has too little memory; going on with batches of %d.", self._batch)
                 torch.cuda.empty_cache()
 
 
@@ -130,13 +131,22 @@ def _open_network(folder: Path, computing: Computing, threads: int, *, has_promp
 
 
 @contextmanager
+def _translated_damage(model: EmbeddingModel) -> Iterator[None]:
+    """For what is the same on every device. What a device raises has been translated before."""
+    try:
+        yield
+    except (*BROKEN_PACKAGE, LookupError, SafetensorError) as error:
+        raise explain_broken_extra(model) from error
+
+
+@contextmanager
 def translated_errors(computing: Computing) -> Iterator[None]:
     try:
         yield
-    except torch.OutOfMemoryError as exc:
-        raise Unavailable("The device has too little memory for the embedding model at the moment.") from exc
-    except (AssertionError, RuntimeError) as exc:
+    except torch.OutOfMemoryError as error:
+        raise Unavailable("The device has too little memory for the embedding model at the moment.") from error
+    except (AssertionError, RuntimeError) as error:
         # The first is what torch says of a device that it turns out not to have.
         if computing.device == "cpu":
-            raise Unavailable("The embedding model could not be run.") from exc
-        raise DeviceLost(f"The device ({computing.device}) has failed; the model is opened anew.") from exc
+            raise Unavailable("The embedding model could not be run.") from error
+        raise DeviceLost(f"The device ({computing.device}) has failed; the model is opened anew.") from error

@@ -30,8 +30,8 @@ def read_tensors(path: Path) -> Mapping[str, Tensor]:
             for name, entry in header.items()
             if name != "__metadata__" and entry["dtype"] == "F32"
         }
-    except (ValueError, KeyError) as exc:
-        raise Unavailable("The model's weights are damaged; fetch the model again.") from exc
+    except (ValueError, KeyError) as error:
+        raise Unavailable("The model's weights are damaged; fetch the model again.") from error
 
 
 def _tensor(mapped: npt.NDArray[np.uint8], entry: Mapping[str, Any]) -> Tensor:

@@ -30,7 +30,8 @@ def ignore_steps(embedded: int, known: int) -> None:
 
 def chunk_tokens(embedder: Embedder) -> int:
     """How long a chunk may be; with its context it fits into the model's window."""
-    return min(CHUNK_TOKENS, embedder.model.window - SPECIAL_TOKENS - CONTEXT_TOKENS)
+    model = embedder.model
+    return min(CHUNK_TOKENS, model.window - model.prompt_tokens - SPECIAL_TOKENS - CONTEXT_TOKENS)
 
 
 def index_text(
@@ -79,9 +80,11 @@ def in_context(passage: Passage, title: str, embedder: Embedder) -> str:
     if not lines:
         return passage.text
     context = "\n".join(lines)
+    # To some models the end of a line is a token, too.
+    room = CONTEXT_TOKENS - len(embedder.token_spans("\n"))
     spans = embedder.token_spans(context)
-    if len(spans) > CONTEXT_TOKENS:
-        context = context[: spans[CONTEXT_TOKENS - 1][1]]
+    if len(spans) > room:
+        context = context[: spans[room - 1][1]]
     return f"{context}\n{passage.text}"
 
 

@@ -14,6 +14,8 @@ class EmbeddingModel:
     window: int
     fingerprint: str
     """Changes whenever the model would give the same text other numbers; vectors of two fingerprints never meet."""
+    prompt_tokens: int = 0
+    """How much of the window is taken by what the embedder puts in front of each passage."""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from kb.engine.model import Lane
 from kb.engine.upkeep.caretaker import take_care
 from kb.engine.upkeep.housekeeping import keep_forgetting, tune
 from kb.engine.upkeep.scrub import scrub
+from kb.engine.upkeep.shortfall import report_shortfall
 from kb.engine.wiring import EngineOptions, open_for_worker
 from kb.logs import log_to_stderr
 
@@ -52,16 +53,19 @@ def run_worker(options: EngineOptions, stopping: threading.Event, nudges: Nudges
 
     lanes = [*Lane, *[Lane.BULK] * (options.concurrency - 1)]
     # Each needs a thread of its own: by itself the pool has as many as the machine has cores, and some more.
-    with open_for_worker(options) as engine, ThreadPoolExecutor(len(lanes) + 2) as threads:
+    with open_for_worker(options) as engine, ThreadPoolExecutor(len(lanes) + 3) as threads:
+        name = uuid.uuid4().hex
         duties = [partial(upkeep, engine.store, engine.originals, engine.clock) for upkeep in UPKEEP]
         running = [threads.submit(work_in, lane) for lane in lanes]
-        running.append(threads.submit(take_care, engine.store, uuid.uuid4().hex, duties, engine.clock, stopping))
+        running.append(threads.submit(report_shortfall, engine.store, engine.embedder, name, engine.clock, stopping))
+        running.append(threads.submit(take_care, engine.store, name, duties, engine.clock, stopping))
         running.append(threads.submit(engine.store.watch_jobs, nudges.wake_all, stopping))
         wait(running, return_when=FIRST_EXCEPTION)
         # One that failed for a reason nobody foresaw takes the others with it: the engine starts another worker.
         stopping.set()
         nudges.wake_all()
-        wait(running[: len(lanes)])
+        # The last thing that the report does is to take back what it has said.
+        wait(running[: len(lanes) + 1])
         # Nobody waits for the rest, which may be in the middle of one long query: this ends it.
         engine.store.close()
         for one in running:

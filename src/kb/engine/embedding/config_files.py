@@ -1,0 +1,63 @@
+"""What a model's config files say, in the words of each version of sentence-transformers."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from kb.engine.errors import Unavailable
+
+# From here on, a limit says "as long as you like": that of a tokenizer does where nothing is known.
+_NO_LIMIT = 1_000_000
+
+
+def refusal(folder: Path, reason: str) -> Unavailable:
+    return Unavailable(f"The model {folder.name} cannot be run here: {reason}.", model=folder.name)
+
+
+@contextmanager
+def refused_if_unlike_others(folder: Path) -> Iterator[None]:
+    """For whoever reads what stands in these files, whatever that is."""
+    try:
+        yield
+    except KeyError as error:
+        raise refusal(folder, f"its files do not state {error.args[0]}") from error
+    except (AttributeError, TypeError, ValueError) as error:
+        raise refusal(folder, "its files are not like those of other models") from error
+
+
+def read_json(path: Path) -> Any:  # Any: whatever the file holds
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise Unavailable(f"The model's {path.name} is damaged; fetch the model again.") from error
+
+
+def read_window(folder: Path) -> int | None:
+    """How many tokens the network in this folder sees at once, the special ones included; None if nothing limits it."""
+    stated = _read_settings(folder, "sentence_bert_config.json").get("max_seq_length")
+    limits = [
+        # Since version 6 it is stated here alone.
+        _read_settings(folder, "tokenizer_config.json").get("model_max_length"),
+        _read_settings(folder, "config.json").get("max_position_embeddings"),
+    ]
+    window = stated or min((limit for limit in limits if limit), default=_NO_LIMIT)
+    return int(window) if window < _NO_LIMIT else None
+
+
+def list_pooling_modes(pooling: Mapping[str, Any]) -> list[str]:
+    """The ways in which the vectors of tokens become one, such as `mean`. Before version 6 each had a switch."""
+    if "pooling_mode" in pooling:
+        modes = pooling["pooling_mode"]
+        return [modes] if isinstance(modes, str) else [*modes]
+    switched_on = [
+        name.removeprefix("pooling_mode_") for name, on in pooling.items() if on and name.startswith("pooling_mode_")
+    ]
+    return [name.removesuffix("s").removesuffix("_token") for name in switched_on] or ["mean"]
+
+
+def _read_settings(folder: Path, file: str) -> Mapping[str, Any]:
+    return read_json(folder / file) or {}
