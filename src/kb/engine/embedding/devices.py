@@ -67,7 +67,9 @@ def choose_device(wanted: WantedDevice, torch: Torch | None) -> Computing:
 def choose_processor_instead(device: Device, failure: Unavailable) -> Computing:
     """Of a device that was there, and could not be used."""
     if isinstance(failure, ExtraBroken):
-        return _without(device, "sentence-transformers cannot load it", f"The log says why. How to install it: {MORE}")
+        return _without(
+            device, "sentence-transformers cannot load it", f"The log says why. Install the extra anew: {MORE}"
+        )
     return _without(device, "the device cannot be used", f"The log says why. When it is mended, start again: {MORE}")
 
 
