@@ -7,7 +7,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 NAMES_THAT_SAY_NOTHING = {
     *("manager", "handler", "helper", "helpers", "util", "utils", "common", "core", "misc"),
-    *("data", "info", "process", "handle", "do"),
+    *("base", "data", "info", "process", "handle", "do"),
 }
 
 # Where this copy lies and who works on it: true of one machine only.

@@ -28,8 +28,7 @@ kinds and is tried again on the last two and on anything unexpected; it never en
 
 from typing import ClassVar
 
-# People are told sizes in these.
-BYTES_PER_MB = 1_048_576
+from kb.sizes import BYTES_PER_MB
 
 
 class KbError(Exception):

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from kb.engine.errors import BYTES_PER_MB, StorageFull
+from kb.engine.errors import StorageFull
+from kb.sizes import BYTES_PER_MB
 
 log = logging.getLogger(__name__)
 

@@ -9,11 +9,12 @@ from fastapi import APIRouter
 from kb.engine.api.answers import StatusAnswer, VectorIndexAnswer
 from kb.engine.api.parameters import EngineDep
 from kb.engine.caller import current_caller
-from kb.engine.errors import BYTES_PER_MB, Unavailable
+from kb.engine.errors import Unavailable
 from kb.engine.ingestion.indexing import chunk_tokens
 from kb.engine.model import Statistics
 from kb.engine.reserve import describe_little_space
 from kb.engine.wiring import Engine
+from kb.sizes import BYTES_PER_MB
 from kb.version import VERSION
 
 # One that gives way to another, or is in the middle of something long, is not missed.
