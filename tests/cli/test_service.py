@@ -66,7 +66,7 @@ def systemctl(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kb.cli.service.engine.ANSWERS_WITHIN_SECONDS", 0.1)
+    monkeypatch.setattr("kb.cli.service.addresses.ANSWERS_WITHIN_SECONDS", 0.1)
 
 
 @pytest.mark.usefixtures("impatient")

@@ -15,7 +15,7 @@ from kb.settings import CONFIG_FILE, config_dir, load_client_settings
 from kb.version import VERSION
 
 if TYPE_CHECKING:
-    from kb.cli.service.engine import Addresses
+    from kb.cli.service.addresses import Addresses
     from kb.settings import EngineSettings
     from kb.settings.unattended import LeftBehind
 

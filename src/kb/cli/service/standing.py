@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb.cli.service.engine import Addresses
+from kb.cli.service.addresses import Addresses
 from kb.cli.service.systemd import State
 from kb.cli.service.unit import program_of
 

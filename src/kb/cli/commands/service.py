@@ -12,7 +12,7 @@ from kb.cli.exits import Exit
 from kb.cli.group import Command
 
 if TYPE_CHECKING:
-    from kb.cli.service.engine import Addresses
+    from kb.cli.service.addresses import Addresses
     from kb.settings import EngineSettings, McpSettings
 
 app = typer.Typer(help="Have kb run by itself, as a service of yours.", no_args_is_help=True, rich_markup_mode=None)
@@ -60,7 +60,7 @@ def install(
 def _install(file: Path, old: str | None, unit: str, engine: "EngineSettings", mcp: "McpSettings | None") -> None:
     from kb.cli.render import service as words
     from kb.cli.service import systemd
-    from kb.cli.service.engine import Addresses, require_free_ports, version_of
+    from kb.cli.service.addresses import Addresses, require_free_ports, version_of
     from kb.version import VERSION
 
     addresses = Addresses.of(engine, mcp)
@@ -96,7 +96,7 @@ def _start(addresses: "Addresses") -> None:
     from kb.cli.render.progress import spinner
     from kb.cli.render.terminal import complain
     from kb.cli.service import systemd
-    from kb.cli.service.engine import Start, wait_until_it_answers
+    from kb.cli.service.addresses import Start, wait_until_it_answers
 
     with spinner(words.STARTING):
         systemd.start_anew()
@@ -144,7 +144,7 @@ def status(*, as_json: Annotated[bool, typer.Option("--json", help="Print it as 
     from kb.cli.render import service as words
     from kb.cli.render.terminal import print_json
     from kb.cli.service import systemd
-    from kb.cli.service.engine import Addresses, version_of
+    from kb.cli.service.addresses import Addresses, version_of
     from kb.cli.service.standing import Standing
 
     with _ending_plainly():
@@ -226,7 +226,7 @@ def _ending_plainly() -> Iterator[None]:
     from kb.cli.ending import ending_plainly
     from kb.cli.render import service as words
     from kb.cli.render.terminal import complain
-    from kb.cli.service.engine import AlreadyRunning
+    from kb.cli.service.addresses import AlreadyRunning
     from kb.cli.service.systemd import NoSystemd, Refused
 
     try:
