@@ -1,18 +1,16 @@
-"""Where a service answers, and whether it does."""
+"""Where a service answers, and who has its ports."""
 
-import time
+from contextlib import ExitStack
 from dataclasses import dataclass
-from enum import Enum
 from typing import Self
+from urllib.parse import urlsplit
 
 from kb.cli.probing import NoAnswer, address_at, ask
-from kb.cli.service.systemd import read_state
 from kb.listening import listen
-from kb.settings import EngineSettings, McpSettings
+from kb.settings import CONFIG_FILE, EngineSettings, McpSettings, config_dir, is_loopback
 
-# Bringing a large base of an older version up to date may take longer; all else is there within seconds.
-ANSWERS_WITHIN_SECONDS = 60.0
-LOOK_EVERY_SECONDS = 0.25
+# A program of kb that is busy is not to be taken for somebody else's.
+ANSWERS_WITHIN_SECONDS = 3.0
 
 
 class AlreadyRunning(Exception):
@@ -21,15 +19,6 @@ class AlreadyRunning(Exception):
     def __init__(self, url: str) -> None:
         super().__init__(url)
         self.url = url
-
-
-class Start(Enum):
-    """How far a service has come that was started."""
-
-    DONE = "done"
-    UNDER_WAY = "under way"
-    """It runs, and its engine does not answer yet."""
-    FAILED = "failed"
 
 
 @dataclass(frozen=True)
@@ -51,32 +40,37 @@ def version_of(addresses: Addresses) -> str | None:
     return _product_at(f"{addresses.engine}/health/live").get("kb")
 
 
-def require_free_ports(addresses: Addresses, engine: EngineSettings, mcp: McpSettings | None) -> None:
-    """Raise `AlreadyRunning`, or `CannotStart` if it is no program of kb that has a port."""
-    for url, path in ((addresses.engine, "/health/live"), (addresses.mcp, "/health")):
-        if url is not None and _product_at(url + path):
-            raise AlreadyRunning(url)
-    listen(engine.host, engine.port, "KB_PORT").close()
+def require_free_ports(engine: EngineSettings, mcp: McpSettings | None, *, service_is_active: bool) -> None:
+    """Raise `AlreadyRunning`, or `CannotStart` if it is no program of kb that has a port.
+
+    What of kb answers may be the active service, and is let pass then.
+    """
+    addresses, file = Addresses.of(engine, mcp), config_dir() / CONFIG_FILE
+    wanted = [(f"{addresses.engine}/health/live", engine.host, engine.port, "port")]
     if mcp is not None:
-        listen(mcp.mcp_host, mcp.mcp_port, "KB_MCP_PORT").close()
+        wanted.append((f"{addresses.mcp}/health", mcp.mcp_host, mcp.mcp_port, "mcp_port"))
+    # Both at a time: they may be the same.
+    with ExitStack() as opened:
+        for url, host, port, setting in wanted:
+            if not _product_at(url):
+                opened.enter_context(listen(host, port, f"`{setting}` in {file}"))
+            elif not service_is_active:
+                raise AlreadyRunning(address_at(host, port))
 
 
-def wait_until_it_answers(addresses: Addresses) -> Start:
-    """Not for ever, and no longer once the service has ended."""
-    give_up_at = time.monotonic() + ANSWERS_WITHIN_SECONDS
-    while time.monotonic() < give_up_at:
-        if version_of(addresses) is not None:
-            return Start.DONE
-        if read_state().has_ended:
-            return Start.FAILED
-        time.sleep(LOOK_EVERY_SECONDS)
-    return Start.UNDER_WAY if read_state().is_active else Start.FAILED
+def is_same_place(one: str, other: str) -> bool:
+    """Whether two URLs name the same; `localhost` is every address of this machine that no other reaches."""
+    first, second = urlsplit(one), urlsplit(other)
+    hosts = {first.hostname or "", second.hostname or ""}
+    is_same_host = len(hosts) == 1 or ("localhost" in hosts and all(map(is_loopback, hosts)))
+    rest = [(parts.scheme, parts.port, parts.path.rstrip("/")) for parts in (first, second)]
+    return is_same_host and rest[0] == rest[1]
 
 
 def _product_at(url: str) -> dict[str, str]:
     """Of a program of kb its name, `kb` or `kb-mcp`, and its version; of any other nothing."""
     try:
-        name, _, version = ask(url).server.partition("/")
+        name, _, version = ask(url, within_seconds=ANSWERS_WITHIN_SECONDS).server.partition("/")
     except NoAnswer:
         return {}
     return {name: version} if name in ("kb", "kb-mcp") else {}
