@@ -1,10 +1,13 @@
+import hashlib
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from tests.cli.conftest import Kb
+from tests.engine_program import EngineProgram
 
 from kb import sample
 
@@ -68,3 +71,45 @@ def test_what_of_it_somebody_has_tagged_is_kept_and_told(kb: Kb) -> None:
     assert removed.stdout.startswith("8 documents of the sample removed.\n1 document kept")
     assert kb("get", str(slugs["id"])).exit_code == 0
     kb("delete", str(slugs["id"]), "--yes")
+
+
+def test_a_copy_without_a_place_that_was_there_before_is_kept(kb: Kb) -> None:
+    """E25: the sample's file is merged with it, and by that it gets the place of the sample."""
+    added = kb("add", "-", "--name", "slugs.md", "--json", stdin=(sample.FOLDER / "slugs.md").read_bytes())
+    own = json.loads(added.stdout)["document_id"]
+    kb("demo")
+
+    removed = kb("demo", "--remove", "--yes")
+
+    assert removed.stdout.startswith("8 documents of the sample removed.\n1 document kept")
+    assert kb("get", str(own)).exit_code == 0
+    kb("delete", str(own), "--yes")
+
+
+def test_what_of_it_somebody_has_given_another_title_is_kept(kb: Kb, running_engine: EngineProgram) -> None:
+    kb("demo")
+    (slugs,) = json.loads(kb("list", "--tag", "sample", "--grep", "slugs", "--json").stdout)["documents"]
+    place = f"{running_engine.url}/api/v1/documents/{slugs['id']}"
+    httpx.patch(place, json={"title": "What eats our lettuce"}, trust_env=False).raise_for_status()
+
+    removed = kb("demo", "--remove", "--yes")
+
+    assert removed.stdout.startswith("8 documents of the sample removed.\n1 document kept")
+    assert httpx.get(place, trust_env=False).is_success
+    kb("delete", str(slugs["id"]), "--yes")
+
+
+def test_the_searches_that_it_shows_ask_the_same_engine(kb: Kb, running_engine: EngineProgram) -> None:
+    result = kb("demo", "--engine-url", running_engine.url, KB_ENGINE_URL="http://127.0.0.1:9")
+
+    commands = re.findall(r"^\$ (.*)$", result.stdout, flags=re.MULTILINE)
+    assert len(commands) == 3
+    assert all(command.endswith(f" --engine-url {running_engine.url}") for command in commands)
+
+
+def test_the_index_of_the_sample_knows_its_files() -> None:
+    told = {file["name"]: file["content_hash"] for file in json.loads(sample.INDEX.read_text())["files"]}
+
+    others = {"__init__.py", sample.INDEX.name}
+    files = [path for path in sample.FOLDER.iterdir() if path.is_file() and path.name not in others]
+    assert told == {path.name: f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}" for path in files}

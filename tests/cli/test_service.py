@@ -1,14 +1,20 @@
 """`kb service` where there is no systemd to ask. With one: `tests/end_to_end/test_service.py`."""
 
+import os
+import resource
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
+import httpx
 import pytest
 from tests.cli.conftest import Kb
 from tests.engine_program import EngineProgram
 
 from kb.listening import listen
 
+ANSWERS_WITHIN_SECONDS = 30
 COMMANDS = ("install", "uninstall", "status")
 
 
@@ -57,8 +63,9 @@ def systemctl(tmp_path: Path) -> Path:
     program.parent.mkdir()
     program.write_text(
         "#!/bin/sh\n"
-        f'case "$*" in *" restart "*) : > {tmp_path}/started;; esac\n'
-        f"test -e {tmp_path}/started && echo ActiveState=active || echo ActiveState=inactive\n"
+        "echo Version=252\n"
+        f'case "$*" in *" start "*) : > {tmp_path}/started;; esac\n'
+        f"test -e {tmp_path}/started && echo ActiveState=activating || echo ActiveState=inactive\n"
     )
     program.chmod(0o755)
     return program.parent
@@ -66,7 +73,7 @@ def systemctl(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kb.cli.service.engine.ANSWERS_WITHIN_SECONDS", 0.1)
+    monkeypatch.setattr("kb.cli.service.systemd.STARTS_WITHIN_SECONDS", 0.1)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -80,7 +87,7 @@ def test_a_service_that_takes_long_to_start_is_not_said_to_have_failed(kb: Kb, t
     assert result.exit_code == standing.exit_code == 6
     assert "is still starting" in result.stderr
     assert "journalctl --user -u kb -f" in result.stderr
-    assert "may still be starting" in standing.stderr
+    assert "It is still starting" in standing.stderr
 
 
 @pytest.mark.usefixtures("impatient")
@@ -88,6 +95,7 @@ def test_the_port_of_an_mcp_server_that_is_not_installed_may_be_taken(
     kb: Kb, tmp_path: Path, systemctl: Path, running_engine: EngineProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """D1"""
+    wait_until_it_answers(running_engine.mcp_url)
     write_ports(tmp_path, free_port(), int(running_engine.mcp_url.rpartition(":")[2]))
     refused = kb("service", "install", PATH=str(systemctl))
     monkeypatch.setitem(sys.modules, "mcp", None)
@@ -97,12 +105,29 @@ def test_the_port_of_an_mcp_server_that_is_not_installed_may_be_taken(
     assert refused.exit_code == 4
     assert f"kb is running at {running_engine.mcp_url} already" in refused.stderr
     assert result.exit_code == 6
-    assert (tmp_path / "systemd" / "user" / "kb.service").exists()
+    assert unit_in(tmp_path).exists()
+
+
+def wait_until_it_answers(url: str) -> None:
+    give_up_at = time.monotonic() + ANSWERS_WITHIN_SECONDS
+    while time.monotonic() < give_up_at:
+        with suppress(httpx.TransportError):
+            httpx.get(f"{url}/health", trust_env=False, timeout=0.5)
+            return
+    raise AssertionError(f"Nobody answers at {url}")
 
 
 def write_ports(config: Path, port: int, mcp_port: int) -> None:
+    write_config(config, f"port = {port}\nmcp_port = {mcp_port}\n")
+
+
+def write_config(config: Path, text: str) -> None:
     (config / "kb").mkdir()
-    (config / "kb" / "kb.toml").write_text(f"port = {port}\nmcp_port = {mcp_port}\n")
+    (config / "kb" / "kb.toml").write_text(text)
+
+
+def unit_in(config: Path) -> Path:
+    return config / "systemd" / "user" / "kb.service"
 
 
 def free_port() -> int:
@@ -120,3 +145,131 @@ def test_the_unit_can_be_looked_at_before_and_holds_no_secret(kb: Kb, tmp_path: 
     assert f"XDG_CONFIG_HOME={tmp_path}" in result.stdout
     assert "sesame" not in result.output
     assert not (tmp_path / "systemd").exists()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_key_that_only_the_shell_has_keeps_an_open_service_from_being_installed(
+    kb: Kb, tmp_path: Path, systemctl: Path
+) -> None:
+    """C3"""
+    result = kb("service", "install", PATH=str(systemctl), KB_API_KEY="sesame", KB_MAX_FILE_MB="7")
+
+    assert result.exit_code == 4
+    assert f'api_key_file = "{tmp_path}/kb/api-key"' in result.stderr
+    assert "(or unset KB_API_KEY), then run `kb service install` again" in result.stderr
+    assert "sesame" not in result.output
+    assert not unit_in(tmp_path).exists()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_what_else_the_shell_has_set_is_told_and_installed_without(kb: Kb, tmp_path: Path, systemctl: Path) -> None:
+    write_ports(tmp_path, free_port(), free_port())
+
+    result = kb("service", "install", "--no-start", PATH=str(systemctl), KB_MAX_FILE_MB="7", KB_PROT="1")
+
+    assert result.exit_code == 0
+    assert "max_file_mb = 7" in result.stderr
+    assert "KB_PROT is not a setting of kb and has no effect. Did you mean KB_PORT?" in result.stderr
+    assert unit_in(tmp_path).exists()
+
+
+@pytest.mark.parametrize("state", ["inactive", "active"])
+@pytest.mark.parametrize("setting", ["port", "mcp_port"])
+def test_a_port_that_another_program_has_is_told_by_its_name_in_the_file(
+    kb: Kb, tmp_path: Path, systemctl: Path, setting: str, state: str
+) -> None:
+    """C3: also to somebody whose service runs, on the ports that the file named before."""
+    (systemctl / "systemctl").write_text(f"#!/bin/sh\necho Version=252\necho ActiveState={state}\n")
+    with listen("127.0.0.1", 0, "KB_PORT") as taken:
+        ports = {"port": free_port(), "mcp_port": free_port(), setting: taken.getsockname()[1]}
+        write_ports(tmp_path, **ports)
+        result = kb("service", "install", PATH=str(systemctl))
+
+    assert result.exit_code == 4
+    assert f"choose another `{setting}` in {tmp_path}/kb/kb.toml" in result.stderr
+    assert not unit_in(tmp_path).exists()
+
+
+def test_two_programs_cannot_have_the_same_port(kb: Kb, tmp_path: Path, systemctl: Path) -> None:
+    port = free_port()
+    write_ports(tmp_path, port, port)
+
+    result = kb("service", "install", PATH=str(systemctl))
+
+    assert result.exit_code == 4
+    assert f"Cannot listen on 127.0.0.1 port {port}" in result.stderr
+
+
+def test_settings_that_cannot_be_used_are_told_by_their_names_in_the_file(
+    kb: Kb, tmp_path: Path, systemctl: Path
+) -> None:
+    write_config(tmp_path, 'host = "0.0.0.0"\n')
+
+    result = kb("service", "install", PATH=str(systemctl))
+
+    assert result.exit_code == 1
+    assert "`host` is 0.0.0.0" in result.stderr
+    assert "Set `api_key` (or `api_key_file`), or `insecure = true` if you mean it." in result.stderr
+    assert f"stands in {tmp_path}/kb/kb.toml" in result.stderr
+    assert "KB_" not in result.stderr
+
+
+@pytest.mark.parametrize("config", ['host = "0.0.0.0"\n', "port = \n"])
+def test_a_service_can_be_looked_at_and_removed_whatever_stands_in_the_settings(
+    kb: Kb, tmp_path: Path, systemctl: Path, config: str
+) -> None:
+    """C3"""
+    assert kb("service", "install", "--no-start", PATH=str(systemctl)).exit_code == 0
+    write_config(tmp_path, config)
+
+    standing = kb("service", "status", PATH=str(systemctl))
+    told = kb("service", "status", "--json", PATH=str(systemctl))
+    removed = kb("service", "uninstall", PATH=str(systemctl))
+
+    assert standing.exit_code == told.exit_code == 1
+    assert f"yes, {unit_in(tmp_path)}" in standing.stdout
+    assert "kb.toml" in standing.stderr
+    assert '"engine": {"url": null, "answers": false, "version": null}' in told.stdout
+    assert removed.exit_code == 0
+    assert not unit_in(tmp_path).exists()
+
+
+def test_without_a_model_nothing_is_installed(kb: Kb, tmp_path: Path, systemctl: Path) -> None:
+    result = kb("service", "install", PATH=str(systemctl), XDG_CACHE_HOME=str(tmp_path))
+
+    assert result.exit_code == 1
+    assert "`kb model fetch`" in result.stderr
+    assert not unit_in(tmp_path).exists()
+
+
+def test_a_systemd_that_would_not_understand_the_unit_is_told(kb: Kb, tmp_path: Path, systemctl: Path) -> None:
+    (systemctl / "systemctl").write_text("#!/bin/sh\necho Version=v243.9-1ubuntu2\n")
+
+    result = kb("service", "install", PATH=str(systemctl))
+
+    assert result.exit_code == 4
+    assert "systemd is 243 here, and `kb service` needs 244 or newer" in result.stderr
+    assert not unit_in(tmp_path).exists()
+
+
+def test_a_folder_whose_name_systemd_cannot_read_is_told(kb: Kb, tmp_path: Path, systemctl: Path) -> None:
+    folder = os.fsdecode(bytes(tmp_path) + b"/\xff")
+
+    result = kb("service", "install", PATH=str(systemctl), XDG_DATA_HOME=folder)
+
+    assert result.exit_code == 4
+    assert f"systemd reads UTF-8, which the name of {tmp_path}/\\xff is not" in result.stderr
+    assert not unit_in(tmp_path).exists()
+
+
+def test_a_unit_for_which_there_is_no_room_leaves_nothing_behind(kb: Kb, tmp_path: Path, systemctl: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        result = kb("service", "install", "--no-start", PATH=str(systemctl))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    assert result.exit_code == 1
+    assert result.stderr == "The unit cannot be read or written: File too large.\n"
+    assert list(unit_in(tmp_path).parent.iterdir()) == []

@@ -70,11 +70,13 @@ def test_a_service_is_installed_killed_started_again_and_removed(
     before = systemd.kb("service", "install", "--no-start")
     program = another_installation(systemd.folder)
 
-    installed = systemd.run(str(program), "-m", "kb.cli.main", "service", "install", KB_API_KEY="sesame")
+    refused = systemd.kb("service", "install", KB_API_KEY="sesame")
+    installed = systemd.run(str(program), "-m", "kb.cli.main", "service", "install")
     first = systemd.ask("kb.service", "MainPID")
     added = systemd.kb("add", str(PDF), "--json")
     systemd.run("systemctl", "--user", "kill", "--signal=KILL", "--kill-who=main", "kb")
     back_within = time_until_it_answers(engine_url)
+    wait_until_it_has_started(systemd)
     second = systemd.ask("kb.service", "MainPID")
     status = systemd.kb("service", "status", "--json")
     found = systemd.kb("list", "--json")
@@ -86,8 +88,9 @@ def test_a_service_is_installed_killed_started_again_and_removed(
     assert installed.returncode == 0, installed.stderr + systemd.log
     assert f"Replaced {unit}, which started {sys.executable} -P -m kb.cli.main up" in installed.stdout
     assert all(told in installed.stdout for told in (engine_url, "journalctl --user -u kb", "enable-linger"))
-    assert f'api_key_file = "{systemd.home}/.config/kb/api-key"' in installed.stderr
-    assert "sesame" not in installed.stdout + installed.stderr + systemd.log
+    assert refused.returncode == 4
+    assert f'api_key_file = "{systemd.home}/.config/kb/api-key"' in refused.stderr
+    assert "sesame" not in refused.stdout + refused.stderr + systemd.log
     assert json.loads(added.stdout)["status"] == "completed"
     assert 0 < back_within < COMES_BACK_WITHIN_SECONDS
     assert second not in ("0", first)
@@ -155,7 +158,7 @@ def test_a_service_that_is_about_to_run_is_not_taken_for_another_kb(
     assert systemd.kb("service", "install", "--no-start").returncode == 0
     change = unit.with_name("kb.service.d") / "never-ready.conf"
     change.parent.mkdir()
-    change.write_text("[Service]\nType=notify\n")
+    change.write_text("[Service]\nNotifyAccess=none\n")
     systemd.run("systemctl", "--user", "daemon-reload")
     systemd.run("systemctl", "--user", "start", "--no-block", "kb")
     time_until_it_answers(engine_url)
@@ -187,6 +190,79 @@ def test_a_service_that_cannot_start_is_told_and_its_status_says_what_to_do(
     assert "systemctl --user restart kb" in status.stderr
 
 
+def test_a_service_whose_port_another_kb_has_does_not_count_as_started(
+    systemd: UserSystemd, unit: Path, engine_url: str, running_engine: EngineProgram
+) -> None:
+    """C3, E29"""
+    assert systemd.kb("service", "install", "--no-start").returncode == 0
+    config = systemd.home / ".config" / "kb" / "kb.toml"
+    config.write_text(f"port = {running_engine.url.rpartition(':')[2]}\nmcp_port = {engine_url.rpartition(':')[2]}\n")
+
+    systemd.run("systemctl", "--user", "start", "kb")
+    status = systemd.kb("service", "status")
+
+    assert status.returncode == 1
+    assert "auto-restart" in status.stdout
+    assert f"{running_engine.url}/ answers" in status.stdout
+    assert "Not the service has started the engine that answers" in status.stderr
+
+
+def test_installed_again_it_has_the_settings_as_they_are_now(systemd: UserSystemd, unit: Path, engine_url: str) -> None:
+    """C3"""
+    assert systemd.kb("service", "install").returncode == 0
+    config = systemd.home / ".config" / "kb" / "kb.toml"
+    with listen("127.0.0.1", 0, "KB_MCP_PORT") as free:
+        mcp_port = free.getsockname()[1]
+    kept = [line for line in config.read_text().splitlines() if not line.startswith("mcp_port")]
+    config.write_text("\n".join([*kept, f"mcp_port = {mcp_port}", f'data_dir = "{systemd.home}/elsewhere"']))
+
+    again = systemd.kb("service", "install")
+
+    assert again.returncode == 0, again.stderr
+    assert f"http://127.0.0.1:{mcp_port}/mcp" in again.stdout
+    assert httpx.get(f"http://127.0.0.1:{mcp_port}/health", trust_env=False).is_success
+    assert (systemd.home / "elsewhere" / "originals").exists()
+
+
+def test_a_service_is_removed_from_another_shell_than_that_which_installed_it(
+    systemd: UserSystemd, unit: Path, engine_url: str
+) -> None:
+    """C3: the other had another folder of configuration."""
+    elsewhere = systemd.folder / "another configuration"
+    (elsewhere / "kb").mkdir(parents=True)
+    (elsewhere / "kb" / "kb.toml").write_text((systemd.home / ".config" / "kb" / "kb.toml").read_text())
+    command = [sys.executable, "-m", "kb.cli.main", "service", "install"]
+
+    installed = systemd.run(*command, XDG_CONFIG_HOME=str(elsewhere))
+    status = systemd.kb("service", "status")
+    removed = systemd.kb("service", "uninstall")
+    again = systemd.kb("service", "uninstall")
+
+    assert installed.returncode == status.returncode == removed.returncode == 0, removed.stderr
+    assert again.returncode == 3
+    assert not unit.is_symlink()
+    assert not list(elsewhere.rglob("kb.service"))
+    assert systemd.ask("kb.service", "LoadState") == "not-found"
+
+
+def test_a_service_whose_unit_somebody_has_deleted_is_still_ended(
+    systemd: UserSystemd, unit: Path, engine_url: str
+) -> None:
+    """C3"""
+    assert systemd.kb("service", "install").returncode == 0
+    unit.unlink()
+
+    status = systemd.kb("service", "status")
+    removed = systemd.kb("service", "uninstall")
+
+    assert status.returncode == 3
+    assert "Its unit is gone" in status.stderr
+    assert removed.returncode == 0, removed.stderr
+    assert not answers(engine_url)
+    assert not list(unit.parent.rglob("kb.service"))
+    assert systemd.ask("kb.service", "ActiveState") == "inactive"
+
+
 def answers(url: str) -> bool:
     try:
         return httpx.get(f"{url}/health/live", trust_env=False).is_success
@@ -199,3 +275,9 @@ def time_until_it_answers(url: str) -> float:
     while not answers(url) and time.monotonic() < began + COMES_BACK_WITHIN_SECONDS:
         time.sleep(0.05)
     return time.monotonic() - began
+
+
+def wait_until_it_has_started(systemd: UserSystemd) -> None:
+    began = time.monotonic()
+    while systemd.ask("kb.service", "ActiveState") != "active" and time.monotonic() < began + COMES_BACK_WITHIN_SECONDS:
+        time.sleep(0.05)

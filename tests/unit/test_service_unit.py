@@ -12,10 +12,14 @@ from hypothesis import strategies as st
 from tests.needs import need_installed
 
 from kb.child import STOP_WITHIN_SECONDS
+from kb.cli.commands.programs import MCP_SERVER_STOPS_WITHIN_SECONDS
+from kb.cli.service.addresses import is_same_place
 from kb.cli.service.unit import is_ours, own_program, program_of, render_unit
 from kb.engine.processes.engine_process import SHUTDOWN_WITHIN_SECONDS
 from kb.settings.unattended import find_left_behind, folders_named, load_unattended_settings
 
+MACHINE_UNIT = Path(__file__).parents[2] / "deploy" / "systemd" / "kb.service"
+START_OF_A_SLOW_MACHINE_SECONDS = 30
 # A name of a file holds neither, and a line of a unit no control character.
 words = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), min_size=1)
 
@@ -39,6 +43,30 @@ def test_a_stopped_service_has_time_to_finish_what_is_under_way() -> None:
     (seconds,) = [line for line in render_unit(["kb"], {}).splitlines() if line.startswith("TimeoutStopSec=")]
 
     assert int(seconds.partition("=")[2]) > SHUTDOWN_WITHIN_SECONDS + STOP_WITHIN_SECONDS
+
+
+UNITS = {"a user's": render_unit(["kb"], {}), "the machine's": MACHINE_UNIT.read_text(encoding="utf-8")}
+
+
+@pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
+def test_a_service_counts_as_started_when_it_says_so_however_long_that_takes(unit: str) -> None:
+    told = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line)
+
+    assert (told["Type"], told["NotifyAccess"], told["TimeoutStartSec"]) == ("notify", "main", "infinity")
+    assert "AF_UNIX" in told["RestrictAddressFamilies"]
+
+
+@pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
+def test_a_service_that_never_gets_its_port_is_left_alone_after_some_attempts(unit: str) -> None:
+    told = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line)
+
+    longest = MCP_SERVER_STOPS_WITHIN_SECONDS + START_OF_A_SLOW_MACHINE_SECONDS + int(told["RestartSec"])
+    assert int(told["StartLimitBurst"]) * longest < int(told["StartLimitIntervalSec"])
+
+
+@pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
+def test_a_reader_of_a_file_that_the_kernel_kills_does_not_take_the_service_along(unit: str) -> None:
+    assert "\nOOMPolicy=continue\n" in unit
 
 
 @pytest.mark.parametrize("folder", ["plain", "50% of $HOME", "Ada's", 'a "b" \\ c', "ö 書"])
@@ -112,3 +140,64 @@ def test_the_lines_that_are_told_make_the_service_see_what_the_shell_has_set(tmp
     assert (engine.port, str(engine.data_dir)) == (8123, environ["KB_DATA_DIR"])
     assert engine.api_key.get_secret_value() == mcp.api_key.get_secret_value() == "sesame"
     assert [str(root) for root in mcp.mcp_file_roots] == ["/srv/a", "/srv/b"]
+
+
+def test_what_would_leave_a_service_open_or_with_other_documents_is_vital(tmp_path: Path) -> None:
+    environ = {
+        "XDG_CONFIG_HOME": str(tmp_path),
+        "KB_HOST": "::1",
+        "KB_PORT": "8123",
+        "KB_DATA_DIR": "/srv/kb",
+        "KB_MAX_FILE_MB": "7",
+        "KB_API_KEY": "sesame",
+        "KB_MCP_API_KEY": "open",
+        "KB_STORE_URL": "postgresql://kb@db/kb",
+        "KB_ORIGINALS_URL": "s3://documents",
+    }
+
+    left = find_left_behind(environ)
+
+    assert {one.variable for one in left if not one.is_vital} == {"KB_PORT", "KB_MAX_FILE_MB"}
+    assert {one.variable for one in left} == environ.keys() - {"XDG_CONFIG_HOME"}
+
+
+def test_a_model_is_told_by_its_folder_where_the_settings_take_it_for_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here").mkdir()
+    environ = {"XDG_CONFIG_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+    lines = [find_left_behind({**environ, "KB_EMBEDDING_MODEL": model})[0].line for model in ("here", "./x", "fetched")]
+
+    assert lines == [
+        f'embedding_model = "{tmp_path}/here"',
+        f'embedding_model = "{tmp_path}/x"',
+        'embedding_model = "fetched"',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("http://localhost:8000", "http://127.0.0.1:8000"),
+        ("http://127.0.0.1:8000/", "http://127.0.0.1:8000"),
+        ("http://LOCALHOST:8000", "http://[::1]:8000"),
+    ],
+)
+def test_localhost_is_another_name_of_where_a_service_answers(one: str, other: str) -> None:
+    assert is_same_place(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("http://[::1]:8000", "http://127.0.0.1:8000"),
+        ("http://localhost:8001", "http://127.0.0.1:8000"),
+        ("https://localhost:8000", "http://127.0.0.1:8000"),
+        ("http://localhost:8000", "http://kb.example:8000"),
+        ("http://localhost:8000/kb", "http://127.0.0.1:8000"),
+    ],
+)
+def test_what_differs_in_anything_else_is_another_place(one: str, other: str) -> None:
+    assert not is_same_place(one, other)

@@ -24,7 +24,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("mcp", "programs:mcp", "Start the MCP server alone, for an engine that runs elsewhere."),
         Entry("worker", "programs:worker", "Start one more worker, beside the engine or on another machine."),
         Entry("demo", "demo:demo", "Add a few sample documents and show three searches."),
-        Entry("service", "services:app", "Have kb run by itself, as a service of yours."),
+        Entry("service", "service:app", "Have kb run by itself, as a service of yours."),
         Entry("open", "opening:open_page", "Open the engine's page in the browser."),
     ),
     "Add": (

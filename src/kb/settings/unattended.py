@@ -8,11 +8,14 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from kb.settings.folders import config_dir
+from kb.settings.folders import cache_dir, config_dir, model_folder
 from kb.settings.programs import EngineSettings, McpSettings, ProgramSettings
 from kb.settings.reading import read_settings
 from kb.settings.sources import PREFIX, secrets_of, variable_of
 
+# Without them the service would answer to others, or on other documents, than somebody has just asked for. So it would
+# without a secret.
+_VITAL = ("host", "mcp_host", "data_dir", "store_url", "originals_url")
 FOLDER_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")
 
 
@@ -25,6 +28,8 @@ class LeftBehind:
     """What says the same in `kb.toml`; of a secret it names a file that holds it."""
     file_to_write: Path | None = None
     """The file that the line names, if nobody has made it yet."""
+    is_vital: bool = False
+    """Whether a service without it would be open, or have other documents."""
 
 
 def load_unattended_settings(environ: Mapping[str, str] = os.environ) -> tuple[EngineSettings, McpSettings]:
@@ -59,16 +64,30 @@ def folders_named(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     return {name: environ[name] for name in FOLDER_VARIABLES if Path(environ.get(name, "")).is_absolute()}
 
 
+def notify_socket(environ: Mapping[str, str] = os.environ) -> str:
+    """Where systemd waits to be told that the service has started; nothing where nobody does."""
+    return environ.get("NOTIFY_SOCKET", "")
+
+
 def _leave_behind(
     name: str, program: type[ProgramSettings], value: object, environ: Mapping[str, str], folder: Path
 ) -> LeftBehind:
-    variable = variable_of(name)
+    variable, is_vital = variable_of(name), name in (*_VITAL, *secrets_of(program))
     if name not in secrets_of(program):
-        return LeftBehind(variable, f"{name} = {_render_toml(value)}")
+        if name == "embedding_model":
+            value = _model_from_anywhere(str(value), cache_dir(environ))
+        return LeftBehind(variable, f"{name} = {_render_toml(value)}", is_vital=is_vital)
     if given := environ.get(f"{variable}_FILE", "").strip():
-        return LeftBehind(f"{variable}_FILE", f"{name}_file = {_render_toml(Path(given).expanduser().absolute())}")
+        line = f"{name}_file = {_render_toml(Path(given).expanduser().absolute())}"
+        return LeftBehind(f"{variable}_FILE", line, is_vital=is_vital)
     file = folder / name.replace("_", "-")
-    return LeftBehind(variable, f"{name}_file = {_render_toml(file)}", file)
+    return LeftBehind(variable, f"{name}_file = {_render_toml(file)}", file, is_vital)
+
+
+def _model_from_anywhere(model: str, cache: Path) -> str | Path:
+    """A service starts elsewhere than the shell, where a relative path would be another."""
+    place = model_folder(model, cache)
+    return model if place is None or place == cache / "models" / model else place
 
 
 def _render_toml(value: object) -> str:
@@ -78,7 +97,5 @@ def _render_toml(value: object) -> str:
         return str(value).lower()
     if isinstance(value, tuple):
         return f"[{', '.join(map(_render_toml, value))}]"
-    # A service starts elsewhere than the shell, where a relative path would be another.
-    is_folder = not isinstance(value, Path) and os.sep in str(value) and Path(str(value)).expanduser().is_dir()
     # A string of JSON is one of TOML.
-    return json.dumps(str(Path(str(value)).expanduser().absolute() if is_folder else value), ensure_ascii=False)
+    return json.dumps(str(value), ensure_ascii=False)

@@ -29,7 +29,7 @@ def demo(
     $ kb demo --remove
 
     The sample is nine short documents of a community garden, with the tag `sample`. What you have added yourself is
-    left alone, and so is what of the sample you have given a tag of your own.
+    left alone, and so is what of the sample you have changed, by a tag or a title for example.
     """
     index = json.loads(INDEX.read_text(encoding="utf-8"))
     if remove:
@@ -47,7 +47,9 @@ def _show(index: "Json", engine_url: str | None) -> None:
         raise typer.Exit(code)
     found = call_engine(engine_url, lambda engine: _search(engine, index["to_try"]))
     for search, answer in zip(index["to_try"], found, strict=True):
-        show_search(search, _tags_of(search), HITS_SHOWN, answer, open_engine=find_open_engine(engine_url))
+        options = [word for tag in _tags_of(search) for word in ("--tag", tag)]
+        options += ["--top", str(HITS_SHOWN)] + (["--engine-url", engine_url] if engine_url else [])
+        show_search(search, options, answer, open_engine=find_open_engine(engine_url))
     show_next()
 
 
@@ -86,13 +88,20 @@ def _remove(index: "Json", engine_url: str | None, *, yes: bool) -> None:
 
 
 async def _find(engine: "EngineClient", index: "Json") -> "tuple[list[Json], int]":
-    """What of the sample is there; and how many more, to which somebody has given a tag: those are theirs now."""
+    """What of the sample is there as it came; and how much more, which is somebody's by now.
+
+    What was there before without a place has been given that of the sample, and has counted as changed since.
+    """
     from kb.client import read_all
 
-    tags = {_place_of(index, file): {*file["tags"]} for file in index["files"]}
+    hashes = {_place_of(index, file): file["content_hash"] for file in index["files"]}
     listed = read_all(engine.list_documents, "documents", source_folder=index["source_folder"])
     there = [document async for document in listed]
-    found = [document for document in there if {*document["tags"]} <= tags.get(document["source_path"], set())]
+    found = [
+        document
+        for document in there
+        if document["updated_at"] is None and document["content_hash"] == hashes.get(document["source_path"])
+    ]
     return found, len(there) - len(found)
 
 

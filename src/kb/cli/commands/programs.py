@@ -63,6 +63,7 @@ def up(
     from kb.cli.probing import reachable
     from kb.cli.render.programs import not_installed, show_running, waiting_for_port
     from kb.cli.render.terminal import complain
+    from kb.cli.service.readiness import tell_when_ready
 
     with until_interrupted(), ending_plainly(), ExitStack() as opened:
         settings = load_for_engine({"host": host, "port": port, "data_dir": data_dir, "device": device})
@@ -72,6 +73,7 @@ def up(
             def tell_that_it_is_alone(url: str) -> None:
                 complain(f"{not_installed('mcp')} The engine runs alone.")
                 show_running(settings, url, None)
+                tell_when_ready(f"{reachable(url)}/health/live")
 
             _serve_engine(settings, on_listening=tell_that_it_is_alone)
             return
@@ -93,6 +95,7 @@ def up(
             options = make_mcp_options(mcp_settings, reachable(engine_url))
             opened.callback(start_mcp(options, listener).stop)
             show_running(settings, engine_url, url_of(listener))
+            tell_when_ready(f"{reachable(engine_url)}/health/live", f"{reachable(url_of(listener))}/health")
 
         _serve_engine(settings, on_listening=start_mcp_server, also_called="127.0.0.1")
 

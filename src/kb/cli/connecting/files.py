@@ -72,12 +72,12 @@ def write_configuration(file: Path, configuration: Json, old: bytes, now: dateti
     if old:
         # A script may write several servers in one second: no copy takes the place of another.
         backup = file.with_name(f"{file.name}.{now:%Y%m%d-%H%M%S-%f}.backup")
-        _write_privately(backup, old)
-    _write_privately(file, _render(configuration, old))
+        write_privately(backup, old)
+    write_privately(file, _render(configuration, old))
     return backup
 
 
-def _write_privately(file: Path, content: bytes) -> None:
+def write_privately(file: Path, content: bytes) -> None:
     """Wholly or not at all."""
     descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:

@@ -9,10 +9,9 @@ from kb.cli.render.searching import show_hits
 from kb.cli.render.terminal import Json, counted, open_console
 
 
-def show_search(search: Json, tags: Sequence[str], top: int, answer: Json, *, open_engine: str | None) -> None:
+def show_search(search: Json, options: Sequence[str], answer: Json, *, open_engine: str | None) -> None:
     """What it is to show, the command, and the best that it finds."""
-    options = [word for tag in tags for word in ("--tag", tag)]
-    command = shlex.join(["kb", "search", *search["q"].split(), *options, "--top", str(top)])
+    command = shlex.join(["kb", "search", *search["q"].split(), *options])
     console = open_console()
     console.print()
     console.print(Text(f"{search['words']}:", "bold"))
@@ -33,4 +32,6 @@ def question_before_removing(count: int) -> str:
 def show_removed(count: int, kept: int) -> None:
     print(f"{counted(count, 'document')} of the sample removed.")
     if kept:
-        print(f"{counted(kept, 'document')} kept: somebody has tagged what is there. `kb delete` deletes any document.")
+        print(
+            f"{counted(kept, 'document')} kept: somebody has changed what is there. `kb delete` deletes any document."
+        )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb.cli.service.engine import Addresses
+from kb.cli.service.addresses import Addresses
 from kb.cli.service.systemd import State
 from kb.cli.service.unit import program_of
 
@@ -14,7 +14,10 @@ class Standing:
     unit: str | None
     """What stands in the file; None if it is not there."""
     state: State
-    addresses: Addresses
+    addresses: Addresses | None
+    """None if the settings say none that can be used."""
+    problem: str
+    """Why not."""
     version: str | None
     """Of the engine that answers, whoever started it."""
 
@@ -25,6 +28,11 @@ class Standing:
     @property
     def is_well(self) -> bool:
         return self.is_installed and self.state.is_active and self.version is not None
+
+    @property
+    def is_awaited(self) -> bool:
+        """Somebody who comes back later may find that it answers."""
+        return not self.problem and (self.version is None or self.state.is_starting)
 
     @property
     def missing_program(self) -> str | None:

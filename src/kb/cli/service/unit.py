@@ -24,16 +24,22 @@ _UNIT = """\
 
 [Unit]
 Description=kb, a local knowledge base
-# What dies at once five times in a minute needs somebody to look at it.
-StartLimitIntervalSec=60
+# What fails five times in a row needs somebody to look at it. One start may wait ten seconds for a port.
+StartLimitIntervalSec=300
 StartLimitBurst=5
 
 [Service]
-Type=exec
+# It has started once engine and MCP server answer; a large base of an older version is brought up to date before.
+Type=notify
+NotifyAccess=main
+TimeoutStartSec=infinity
 # The colon: nothing in it is a variable.
 ExecStart=:{command}
 {environment}Restart=on-failure
-RestartSec=2
+# An address that comes late when the machine starts, as that of a VPN, is there before the last attempt.
+RestartSec=10
+# Where memory runs out, one reader of a file may die; it does not take the rest along.
+OOMPolicy=continue
 # Longer than it takes to finish what is under way.
 TimeoutStopSec=30
 # That is what `kb up` tells somebody at a terminal; its log goes to the journal.

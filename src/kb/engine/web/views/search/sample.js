@@ -17,12 +17,13 @@ export async function loadSample() {
   additions.add(files.map(({ name, tags }, index) => ({ file: new File([blobs[index]], name), tags, sourcePath: `${folder}/${name}` })));
 }
 
-/** What of it is there, but for documents to which somebody has given a tag: those are theirs now. */
+/** What of it is there as it came. What somebody has changed since, or has had before, is theirs. */
 export async function findSample() {
   const { files, source_folder: folder } = await readIndex();
-  const ours = new Map(files.map(({ name, tags }) => [`${folder}/${name}`, new Set(tags)]));
+  const hashes = new Map(files.map(({ name, content_hash: hash }) => [`${folder}/${name}`, hash]));
   const { documents } = await engine.listDocuments({ source_folder: folder, limit: 1000 });
-  return documents.filter(({ id, source_path: path, tags }) => !isBeingDeleted(id) && tags.every((tag) => ours.get(path)?.has(tag)));
+  const isAsItCame = ({ source_path: path, content_hash: hash, updated_at: changedAt }) => changedAt === null && hash === hashes.get(path);
+  return documents.filter((document) => !isBeingDeleted(document.id) && isAsItCame(document));
 }
 
 export const removeSample = async () => deleteWithTimeToUndo(await findSample());
