@@ -91,7 +91,7 @@ def _require_model(engine: "EngineSettings") -> None:
     """As `kb up` does, which would end at once."""
     from kb.cli.render.service import in_the_file
     from kb.cli.render.terminal import complain
-    from kb.engine.wiring import list_models
+    from kb.engine.models_on_disk import list_models
     from kb.settings import cache_dir, model_folder
 
     cache = cache_dir()
