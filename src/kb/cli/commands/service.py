@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kb.cli.ending import end_with, ending_plainly
 from kb.cli.exits import Exit
 from kb.cli.group import Command
 
@@ -66,7 +67,6 @@ def install(
 def _render_unit() -> str:
     """Ends the command if systemd could not read it: of what is not UTF-8 it would ignore the line."""
     from kb.cli.render.service import not_utf8
-    from kb.cli.render.terminal import complain
     from kb.cli.service.unit import own_program, render_unit
     from kb.settings.unattended import folders_named
 
@@ -74,8 +74,7 @@ def _render_unit() -> str:
     try:
         unit.encode("utf-8")
     except UnicodeEncodeError:
-        complain(not_utf8([*own_program()[:1], *folders_named().values()]))
-        raise typer.Exit(Exit.REFUSED) from None
+        end_with(not_utf8([*own_program()[:1], *folders_named().values()]), Exit.REFUSED)
     return unit
 
 
@@ -90,15 +89,13 @@ def _warn() -> None:
 def _require_model(engine: "EngineSettings") -> None:
     """As `kb up` does, which would end at once."""
     from kb.cli.render.service import in_the_file
-    from kb.cli.render.terminal import complain
     from kb.engine.models_on_disk import list_models
     from kb.settings import cache_dir, model_folder
 
     cache = cache_dir()
     (model,) = [one for one in list_models(cache, model_folder(engine.embedding_model, cache)) if one.used]
     if model.problem is not None:
-        complain(in_the_file(model.problem))
-        raise typer.Exit(Exit.FAILED)
+        end_with(in_the_file(model.problem), Exit.FAILED)
 
 
 def _require_nothing_vital_left_behind() -> None:
@@ -113,7 +110,6 @@ def _require_nothing_vital_left_behind() -> None:
 
 def _require_free_ports(state: "State", engine: "EngineSettings", mcp: "McpSettings | None") -> None:
     from kb.cli.render.service import already_running
-    from kb.cli.render.terminal import complain
     from kb.cli.service import systemd
     from kb.cli.service.addresses import AlreadyRunning, require_free_ports
     from kb.listening import CannotStart
@@ -124,8 +120,7 @@ def _require_free_ports(state: "State", engine: "EngineSettings", mcp: "McpSetti
     try:
         require_free_ports(engine, mcp, service_is_active=state.is_active)
     except (AlreadyRunning, CannotStart) as error:
-        complain(already_running(error.url) if isinstance(error, AlreadyRunning) else str(error))
-        raise typer.Exit(Exit.REFUSED) from None
+        end_with(already_running(error.url) if isinstance(error, AlreadyRunning) else str(error), Exit.REFUSED)
 
 
 def _put_in_place(file: Path, old: str | None, unit: str) -> None:
@@ -145,18 +140,15 @@ def _put_in_place(file: Path, old: str | None, unit: str) -> None:
 def _start() -> None:
     from kb.cli.render import service as words
     from kb.cli.render.progress import spinner
-    from kb.cli.render.terminal import complain
     from kb.cli.service import systemd
 
     with spinner(words.STARTING):
         systemd.start_anew()
         start = systemd.wait_until_it_has_started()
     if start is systemd.Start.UNDER_WAY:
-        complain(words.still_starting(systemd.last_lines_of_log()))
-        raise typer.Exit(Exit.UNREACHABLE)
+        end_with(words.still_starting(systemd.last_lines_of_log()), Exit.UNREACHABLE)
     if start is systemd.Start.FAILED:
-        complain(words.did_not_start(systemd.last_lines_of_log()))
-        raise typer.Exit(Exit.FAILED)
+        end_with(words.did_not_start(systemd.last_lines_of_log()), Exit.FAILED)
 
 
 @app.command(cls=Command)
@@ -166,7 +158,6 @@ def uninstall() -> None:
     $ kb service uninstall
     """
     from kb.cli.render import service as words
-    from kb.cli.render.terminal import complain
     from kb.cli.service import systemd
     from kb.settings import SettingsError
     from kb.settings.unattended import load_unattended_settings
@@ -176,8 +167,7 @@ def uninstall() -> None:
         state = systemd.read_state()
         file = _place_of(state)
         if _read_own(file) is None and not (state.is_running or state.is_enabled):
-            complain(words.not_installed(file))
-            raise typer.Exit(Exit.NOT_FOUND)
+            end_with(words.not_installed(file), Exit.NOT_FOUND)
         # Before systemd removes the link.
         target = file.resolve()
         systemd.stop_and_disable()
@@ -240,7 +230,6 @@ def _place_of(state: "State") -> Path:
 def _read_own(file: Path) -> str | None:
     """The unit, if it is there. Ends the command if somebody else has written it."""
     from kb.cli.render.service import written_by_somebody_else
-    from kb.cli.render.terminal import complain
     from kb.cli.service.unit import is_ours
 
     try:
@@ -250,8 +239,7 @@ def _read_own(file: Path) -> str | None:
             return None
         unit = ""
     if not is_ours(unit):
-        complain(written_by_somebody_else(file))
-        raise typer.Exit(Exit.REFUSED)
+        end_with(written_by_somebody_else(file), Exit.REFUSED)
     return unit
 
 
@@ -276,32 +264,24 @@ def _load_settings() -> "tuple[EngineSettings, McpSettings | None]":
 
 def _require_engine() -> None:
     from kb.cli.render.programs import not_installed
-    from kb.cli.render.terminal import complain
 
     if find_spec("fastapi") is None:
-        complain(not_installed("engine"))
-        raise typer.Exit(Exit.FAILED)
+        end_with(not_installed("engine"), Exit.FAILED)
 
 
 @contextmanager
 def _ending_plainly() -> Iterator[None]:
-    from kb.cli.ending import ending_plainly
     from kb.cli.render import service as words
-    from kb.cli.render.terminal import complain
     from kb.cli.service.systemd import NoSystemd, Refused, TooOld
 
     try:
         with ending_plainly():
             yield
     except NoSystemd as error:
-        complain(words.no_systemd(str(error)))
-        raise typer.Exit(Exit.REFUSED) from None
+        end_with(words.no_systemd(str(error)), Exit.REFUSED)
     except TooOld as error:
-        complain(words.systemd_too_old(str(error)))
-        raise typer.Exit(Exit.REFUSED) from None
+        end_with(words.systemd_too_old(str(error)), Exit.REFUSED)
     except Refused as error:
-        complain(words.systemd_refused(str(error)))
-        raise typer.Exit(Exit.FAILED) from None
+        end_with(words.systemd_refused(str(error)), Exit.FAILED)
     except OSError as error:
-        complain(words.cannot_be_changed(error))
-        raise typer.Exit(Exit.FAILED) from None
+        end_with(words.cannot_be_changed(error), Exit.FAILED)
