@@ -13,7 +13,7 @@ CERTIFICATES := $(wildcard /etc/ssl/certs/ca-certificates.crt)
 # as `make clean test`, go one after the other.
 MAKEFLAGS += $(if $(word 2,$(MAKECMDGOALS)),,--jobs=2)
 
-.PHONY: help setup run check test test-all test-gpu faults load soak mutants audit strace systemd nginx chromium conformance evaluate bench hooks docs site screens pictures dist lock clean
+.PHONY: help setup run check test test-all test-gpu faults load soak mutants audit curl strace systemd nginx chromium conformance evaluate bench hooks docs site screens pictures dist lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,7 +22,7 @@ setup: $(STAMP) ## Make .venv, install everything into it and fetch the model (o
 
 # An environment whose Python is gone, as after an upgrade of the system or when the folder was moved, is made anew.
 ifneq ($(shell test -e $(INSTALLED) && ! test -x "$$(sed -n '1s/^\#! *//p' $(BIN)/kb 2>/dev/null)" && echo gone),)
-$(shell rm -f $(INSTALLED))
+$(shell rm -rf .venv)
 endif
 
 run: $(INSTALLED) ## Install what kb needs to run if need be, then start it; Ctrl-C stops it
@@ -40,7 +40,7 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
-unit: $(STAMP) systemd
+unit: $(STAMP) systemd nginx
 	$(BIN)/pytest -q tests/unit tests/house_rules
 
 imports: $(STAMP)
@@ -48,7 +48,7 @@ imports: $(STAMP)
 
 # A file of tests stays with one of the two that run them: what its tests share is made once. Compiled once, too: where
 # PYTHONDONTWRITEBYTECODE is set, each of the hundreds of programs that they start would do it again.
-test: check $(NODE_STAMP) strace nginx chromium ## Check, then every test, with a selection of the faults
+test: check $(NODE_STAMP) curl strace chromium ## Check, then every test, with a selection of the faults
 	$(BIN)/python -m compileall -q src
 	$(BIN)/pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder \
 		tests --ignore=tests/unit --ignore=tests/house_rules
@@ -83,6 +83,8 @@ audit: $(STAMP) ## Look for known vulnerabilities in what is pinned, and list al
 		.audit/bin/pip install --quiet --disable-pip-version-check pip-audit==2.10.1; }
 	.audit/bin/pip-audit --strict --require-hashes --disable-pip --requirement requirements.lock
 	.audit/bin/pip-audit --strict --require-hashes --disable-pip --requirement requirements-dev.lock
+	.audit/bin/pip-audit --strict --require-hashes --disable-pip --requirement deploy/gpu/sentence-transformers.lock
+	.audit/bin/pip-audit --strict --require-hashes --disable-pip --requirement deploy/gpu/cuda.lock
 
 conformance: $(STAMP) $(NODE_STAMP) ## Run the official suite of MCP for each revision of the protocol
 	$(BIN)/python -m tests.mcp_server.conformance
@@ -143,6 +145,8 @@ $(INSTALLED): requirements.lock pyproject.toml
 		echo "Install it, or name another: make $(or $(firstword $(MAKECMDGOALS)),run) PYTHON=python3.12" >&2; exit 1; }
 	@echo "Installing kb into .venv (about a minute the first time) ..."
 	@$(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || rm -rf .venv
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || $(call apt_install,python3-venv) || { \
+		echo "This Python can make no environments: it has no ensurepip. Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
 	@$(PYTHON) -m venv .venv
 	@$(pip_install) --require-hashes -r requirements.lock
 	@$(pip_install) --no-deps --no-build-isolation -e .
@@ -174,14 +178,19 @@ $(STAMP): $(INSTALLED) requirements-dev.lock
 	@$(BIN)/python -m venv --clear --without-pip .gpu
 	@$(BIN)/python -c 'import sysconfig as s; print("import site; site.addsitedir(%r)" % s.get_path("purelib"))' \
 		> $$(echo .gpu/lib/python*/site-packages)/venv.pth
+	@sed -n 's/^\([^ #]*==[^ ;]*\).*/\1/p' deploy/gpu/sentence-transformers.lock > .gpu/constraints.txt
 	@$(BIN)/python -m pip --python .gpu/bin/python install --quiet --disable-pip-version-check \
-		-r tests/gpu/requirements.txt
+		-r tests/gpu/requirements.txt -c .gpu/constraints.txt
 	@touch $@
 
 # What only apt can give is installed by root, and otherwise asked for. apt may not know of any package yet, and
 # refuses to be called twice at a time.
-apt_get = flock Makefile sh -c 'apt-get $(1) || { apt-get update -qq && apt-get $(1); }'
+apt_get = DEBIAN_FRONTEND=noninteractive flock Makefile sh -c 'apt-get $(1) || { apt-get update -qq && apt-get $(1); }'
 apt_install = { test "$$(id -u)" = 0 && $(call apt_get,install --yes -qq $(1)); } >/dev/null 2>&1
+
+curl:
+	@command -v curl >/dev/null || $(call apt_install,curl) || { \
+		echo "curl is not installed, and the tests type what the pages say. Install it." >&2; exit 1; }
 
 strace:
 	@command -v strace >/dev/null || $(call apt_install,strace) || { \

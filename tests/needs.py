@@ -1,9 +1,15 @@
 """What tests need and may lack. Whatever is left out is told; asked for everything, it is a failure."""
 
 import os
+import shutil
+from pathlib import Path
 
 import pytest
 from tests.amounts import IS_FULL
+
+# Debian keeps it where only root looks; make unpacks it into the project's folder, where nothing starts it.
+_UNPACKED = Path(__file__).parents[1] / ".nginx/usr/sbin"
+NGINX = shutil.which("nginx", path=os.pathsep.join([os.environ["PATH"], "/usr/sbin", str(_UNPACKED)]))
 
 
 def need_installed(program: str, *, is_there: bool) -> None:

@@ -27,7 +27,7 @@ class Reader:
         self._environment = {
             **inherited,
             "HOME": str(home),
-            "XDG_CACHE_HOME": str(cache_dir.parent),
+            "XDG_CACHE_HOME": str(self._make_cache(cache_dir)),
             "KB_PORT": engine_port,
             "KB_MCP_PORT": mcp_port,
             "KB_ENGINE_URL": f"http://127.0.0.1:{engine_port}",
@@ -71,6 +71,14 @@ class Reader:
         written = self._as_on_the_page(result.stdout)
         assert result.returncode == 0, written
         return written.split(ENDED)[:-1]
+
+    def _make_cache(self, cache_dir: Path) -> Path:
+        """With the model in it, and nothing else of whoever runs the tests."""
+        cache = self._home / ".cache"
+        (cache / "kb").mkdir(parents=True)
+        for name in ("models", "graphs"):
+            (cache / "kb" / name).symlink_to(cache_dir / name)
+        return cache
 
     def _make_folder(self) -> Path:
         folder = self._home / "kb"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 STANDS_FOR_ANYTHING = "…"
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -28,15 +29,19 @@ class Step:
 
 def read_steps(page: str) -> list[Step]:
     """Every block of the page: of commands (`sh`), and of what they answer (`text`) if that comes next."""
-    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = BLOCK.findall(text)
+    # Whatever else a reader would see as a block is one that nobody runs.
+    others = re.findall(r"^.*(?:```|~~~).*$|^(?: {4}|\t).*$", BLOCK.sub("", text), re.MULTILINE)
+    assert not others, f"{page} has blocks that no test reads: {others}"
     unknown = {language for language, _ in blocks} - {"sh", "text"}
     assert not unknown, f"{page} has blocks that no test runs: {unknown}"
     steps: list[Step] = []
-    for language, text in blocks:
+    for language, block in blocks:
         if language == "sh":
-            steps.append(Step(text, ""))
+            steps.append(Step(block, ""))
         else:
-            assert steps, f"{page} shows an answer before anything was asked: {text}"
+            assert steps, f"{page} shows an answer before anything was asked: {block}"
             assert not steps[-1].answer, f"{page} shows two answers to {steps[-1].commands}"
-            steps[-1] = Step(steps[-1].commands, text)
+            steps[-1] = Step(steps[-1].commands, block)
     return steps

@@ -1,9 +1,7 @@
 """kb behind nginx with TLS: the lines of docs/how-to/secure-with-tls.md, in front of real programs."""
 
 import json
-import os
 import re
-import shutil
 import socket
 import ssl
 import subprocess
@@ -16,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
-from tests.needs import need_installed
+from tests.needs import NGINX, need_installed
 from websockets.sync.client import connect
 
 from kb.listening import listen
@@ -24,8 +22,6 @@ from kb.listening import listen
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "how-to" / "secure-with-tls.md").read_text(encoding="utf-8")
 NAME = "kb.example.org"
-# Debian keeps it where only root looks; `make test` unpacks it into the project's folder, where nothing starts it.
-NGINX = shutil.which("nginx", path=os.pathsep.join([os.environ["PATH"], "/usr/sbin", str(ROOT / ".nginx/usr/sbin")]))
 LISTENS_WITHIN_SECONDS = 10
 ANSWERS_WITHIN_SECONDS = 30
 

@@ -1,10 +1,9 @@
 """The profile `scale` of `compose.yaml`: that its parts find one another, and nobody else finds them.
 
-D2. No container is started here. nginx checks the proxy's configuration where it is installed.
+D2. No container is started here, but nginx itself checks the proxy's configuration.
 """
 
 import re
-import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -22,6 +21,7 @@ from tests.house_rules.deployment import (
     read_compose,
     read_stages,
 )
+from tests.needs import NGINX, need_installed
 
 from kb.cli.commands.programs import engine, worker
 from kb.engine.api.app import create_routes
@@ -209,13 +209,12 @@ def test_nginx_takes_the_proxys_configuration(tmp_path: Path) -> None:
     lines = [line for line in (re.sub(r"#.*", "", line).strip() for line in PROXY.splitlines()) if line]
     assert all(line[-1] in ";{}" for line in lines)
     assert PROXY.count("{") == PROXY.count("}")
-    if shutil.which("nginx") is None:
-        return
+    need_installed("nginx", is_there=NGINX is not None)
     here = re.sub(r"engine-\d:", "127.0.0.1:", PROXY).replace("/tmp/", f"{tmp_path}/")  # noqa: S108
     (tmp_path / "nginx.conf").write_text(here.replace("listen 8000", "listen 127.0.0.1:8000"), encoding="utf-8")
 
     checked = subprocess.run(
-        ["nginx", "-t", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf"), "-e", "stderr"],
+        [str(NGINX), "-t", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf"), "-e", "stderr"],
         capture_output=True,
         text=True,
         check=False,

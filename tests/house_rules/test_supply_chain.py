@@ -1,9 +1,12 @@
 """What is told of the things kb is made of must be all of it: `deploy/sbom.py` against the locks."""
 
 import re
+import tomllib
+from importlib.metadata import distributions
 from pathlib import Path
 
 from deploy.sbom import describe
+from packaging.specifiers import SpecifierSet
 
 COMPONENTS = describe()["components"]
 ROOT = Path(__file__).parents[2]
@@ -26,6 +29,19 @@ def test_every_pinned_package_is_told_with_its_version_and_every_digest() -> Non
     assert sorted((part["name"], part["version"]) for part in told) == sorted(pinned)
     digests = {digest["content"] for part in told for digest in part["hashes"]}
     assert digests == {digest for lock in LOCKS for digest in re.findall(r"--hash=sha256:(\w+)", lock)}
+
+
+def test_every_pinned_package_takes_the_oldest_python_that_kb_takes() -> None:
+    """A machine with that very one installs what stands in the locks, or nothing."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    oldest = project["requires-python"].removeprefix(">=") + ".0"
+    wanted = {one.name: one.metadata["Requires-Python"] for one in distributions()}
+
+    refusing = {
+        name: versions for name, versions in wanted.items() if versions and oldest not in SpecifierSet(versions)
+    }
+
+    assert refusing == {}
 
 
 def test_every_licence_is_known_and_permissive() -> None:

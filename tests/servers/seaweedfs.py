@@ -73,7 +73,8 @@ class SeaweedFs:
         # A master that remembers an election waits long for the others to come back.
         shutil.rmtree(self._folder / f"m{self._ports['master.port']}", ignore_errors=True)
         command = [
-            *(weed, "server", f"-dir={self._folder}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer", "-s3"),
+            *(weed, f"-logdir={self._folder}", "server", f"-dir={self._folder}"),
+            *("-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer", "-s3"),
             *(f"-{name}={port}" for name, port in self._ports.items()),
             *("-s3.port.iceberg=0", "-s3.port.lance=0", f"-s3.config={self._folder / 's3.json'}"),
             *("-volume.max=20", "-master.volumeSizeLimitMB=64"),

@@ -157,6 +157,7 @@ def _wait_for_inside(folder: Path, process: subprocess.Popen[bytes], log: Path) 
 
 def _wait_until_it_answers(systemd: UserSystemd) -> None:
     deadline = time.monotonic() + STARTS_WITHIN_SECONDS
-    while systemd.run("systemctl", "--user", "is-system-running").stdout.strip() != "running":
+    # Degraded is one in which a unit of this machine has failed: that is none of the tests' business.
+    while systemd.run("systemctl", "--user", "is-system-running").stdout.strip() not in ("running", "degraded"):
         assert time.monotonic() < deadline, systemd.log
         time.sleep(0.05)
