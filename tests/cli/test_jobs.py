@@ -12,6 +12,7 @@ from tests.engine_program import EngineProgram, own_environment
 ENDED = {
     "id": 7,
     "status": "completed",
+    "type": "file",
     "filename": "tern.txt",
     "document_id": 3,
     "duplicate": False,
@@ -152,9 +153,10 @@ class ManyJobs:
         return "completed" if job_id in self._completed else "queued"
 
     def _job(self, job_id: int) -> dict[str, object]:
-        progress = {"progress": 0.0, "message": "", "current_step": "", "error": None, "filename": f"{job_id}.txt"}
+        progress = {"progress": 0.0, "message": "", "current_step": "", "error": None}
         result = {"document_id": job_id, "duplicate": False, "replaced": False, "chunks_created": 1}
-        return {"id": job_id, "status": self._status(job_id), **progress, **result}
+        named = {"id": job_id, "type": "file", "filename": f"{job_id}.txt"}
+        return {**named, "status": self._status(job_id), **progress, **result}
 
 
 @pytest.mark.parametrize("slow", [set(), {1, 2, 3, 4}])

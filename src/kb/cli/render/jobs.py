@@ -47,8 +47,9 @@ def _remark(job: Json) -> str:
 
 
 def name_of(job: Json) -> str:
-    """Not every job is about a file or a note."""
-    return str(job["filename"] or job["type"])
+    """Not every job is about a file or a note; and whoever wrote a note has never seen a file of it."""
+    name = job["filename"] or job["type"]
+    return str(name).removesuffix(".md") if job["type"] == "note" else str(name)
 
 
 def show_in_full(job: Json) -> None:
