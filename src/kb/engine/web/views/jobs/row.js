@@ -61,8 +61,11 @@ export class JobRow {
   }
 }
 
-/** Not every job is about a file or a note. */
-const nameOf = ({ filename, type }) => filename || (KINDS[type] ?? type);
+/** Not every job is about a file or a note; and whoever wrote a note has never seen a file of it. */
+function nameOf({ filename, type }) {
+  const name = filename || (KINDS[type] ?? type);
+  return type === "note" ? name.replace(/\.md$/, "") : name;
+}
 
 function tell({ status, message, current_step: step, error, duplicate, replaced }) {
   if (error) return [el("span", { class: "bad-text" }, error.message), " ", el("code", { class: "soft" }, error.code)];
