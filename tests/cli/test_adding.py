@@ -17,6 +17,7 @@ def test_a_note_can_be_searched_as_soon_as_the_command_is_done(kb: Kb) -> None:
     found = kb("search", "turquoise", "pebbles")
 
     assert (added.exit_code, found.exit_code) == (0, 0)
+    assert " added: The otter collects turquoise pebbles (1 chunk)\n" in added.stdout
     assert "The otter collects turquoise pebbles" in found.stdout
 
 

@@ -103,7 +103,7 @@ def test_c2_on_a_terminal_it_speaks_to_people(base: Base, name: str) -> None:
 
 @pytest.mark.parametrize(("name", "status"), [("cancel", "cancelled"), ("retry", "completed")])
 def test_c2_what_was_done_to_a_job_is_told_in_a_pipe(spare_engine: EngineProgram, name: str, status: str) -> None:
-    job = {"id": 7, "status": status, "filename": "brig.md", "error": None}
+    job = {"id": 7, "type": "file", "status": status, "filename": "brig.md", "error": None}
     asked = []
 
     def answer(method: str, path: str, headers: Mapping[str, str]) -> Answer:

@@ -54,6 +54,7 @@ def addnote(
     """
     from kb.cli.calling import call_engine
     from kb.cli.jobs import report_job
+    from kb.cli.render.jobs import name_of
     from kb.cli.render.progress import Board
 
     wanted = join_tags(tags, tag)
@@ -64,7 +65,7 @@ def addnote(
             return job if no_wait else await engine.wait_for_job(job["id"])
 
         job = call_engine(engine_url, submit)
-        if code := report_job(Board(), job, job["filename"], as_json=as_json):
+        if code := report_job(Board(), job, name_of(job), as_json=as_json):
             raise typer.Exit(code)
 
     if text is None and sys.stdin.isatty():
