@@ -13,6 +13,7 @@ else from the file `kb.toml` in the config directory (`~/.config/kb` on Linux), 
 - The variable `KB_MAX_FILE_MB` is the key `max_file_mb` in `kb.toml`.
 - An empty variable counts as not set.
 - Lists are separated by commas; in `kb.toml` they may also be arrays.
+- A relative path in `kb.toml` counts from the folder of `kb.toml`, any other from where the program is started.
 - A key may stand in a file of its own: `KB_API_KEY_FILE` names the file that holds `KB_API_KEY`.
 - A `KB_` variable or a key in `kb.toml` that kb does not know is reported at start with the nearest real one.
 

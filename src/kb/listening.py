@@ -16,14 +16,14 @@ class CannotStart(Exception):
 def listen(
     host: str,
     port: int,
-    port_variable: str,
+    port_setting: str,
     *,
     patience_seconds: float = 0.0,
     on_wait: Callable[[], None] | None = None,
 ) -> socket.socket:
     """A socket to which clients can connect from now on. Raises `CannotStart` if the address stays taken so long.
 
-    `on_wait` is called once if it is taken at first.
+    `port_setting` is where the user says which port. `on_wait` is called once if it is taken at first.
     """
     give_up_at = time.monotonic() + patience_seconds
     while True:
@@ -31,14 +31,20 @@ def listen(
             return _listen(host, port)
         except OSError as error:
             if error.errno != errno.EADDRINUSE or time.monotonic() >= give_up_at:
-                raise CannotStart(
-                    f"Cannot listen on {host} port {port}: {error.strerror}. "
-                    f"Stop what uses it, or choose another {port_variable}."
-                ) from error
+                way_out = _explain(error, port_setting)
+                raise CannotStart(f"Cannot listen on {host} port {port}: {error.strerror}. {way_out}") from error
             if on_wait is not None:
                 on_wait()
                 on_wait = None
             time.sleep(LOOK_EVERY_SECONDS)
+
+
+def _explain(error: OSError, port_setting: str) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"Stop what uses it, or choose another {port_setting}."
+    if error.errno == errno.EACCES:
+        return f"Ports below 1024 are for root. Choose another {port_setting}."
+    return "Choose an address of this machine."
 
 
 def _listen(host: str, port: int) -> socket.socket:

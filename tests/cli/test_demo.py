@@ -7,7 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.cli.conftest import Kb
-from tests.engine_program import EngineProgram
+from tests.cli.terminal import OnTerminal
+from tests.engine_program import EngineProgram, own_environment
 
 from kb import sample
 
@@ -97,6 +98,27 @@ def test_what_of_it_somebody_has_given_another_title_is_kept(kb: Kb, running_eng
     assert removed.stdout.startswith("8 documents of the sample removed.\n1 document kept")
     assert httpx.get(place, trust_env=False).is_success
     kb("delete", str(slugs["id"]), "--yes")
+
+
+def test_what_of_it_changes_or_goes_while_it_asks_is_left_and_the_rest_removed(
+    kb: Kb, running_engine: EngineProgram, tmp_path: Path
+) -> None:
+    """C3, C5"""
+    kb("demo")
+    changed, gone, *_ = kb("list", "--tag", "sample", "--ids").stdout.split()
+    environment = own_environment(tmp_path, {"KB_ENGINE_URL": running_engine.url})
+
+    with OnTerminal("demo", "--remove", environment=environment) as terminal:
+        terminal.wait_for("[y/N]: ")
+        kb("tag", changed, "+mine")
+        kb("delete", gone, "--yes")
+        terminal.type("y\n")
+        exit_code = terminal.wait()
+
+    assert exit_code == 0, terminal.output
+    assert "7 documents of the sample removed." in terminal.output
+    assert "1 document kept" in terminal.output
+    kb("delete", changed, "--yes")
 
 
 def test_the_searches_that_it_shows_ask_the_same_engine(kb: Kb, running_engine: EngineProgram) -> None:

@@ -190,6 +190,62 @@ def test_a_port_that_another_program_has_is_told_by_its_name_in_the_file(
     assert not unit_in(tmp_path).exists()
 
 
+def test_installed_again_from_a_shell_with_other_folders_it_does_not_move_to_other_documents(
+    kb: Kb, tmp_path: Path, systemctl: Path
+) -> None:
+    """C3"""
+    first = kb("service", "install", "--no-start", PATH=str(systemctl), XDG_DATA_HOME="/srv/50% x")
+
+    again = kb("service", "install", "--no-start", PATH=str(systemctl))
+    same = kb("service", "install", "--no-start", PATH=str(systemctl), XDG_DATA_HOME="/srv/50% x")
+    removed = kb("service", "uninstall", PATH=str(systemctl))
+
+    assert (first.exit_code, again.exit_code, same.exit_code) == (0, 4, 0)
+    assert "was installed with" in again.stderr
+    assert "XDG_DATA_HOME='/srv/50% x'" in again.stderr
+    assert "stay in /srv/50% x/kb" in removed.stdout
+
+
+def test_a_unit_that_is_masked_is_told(kb: Kb, tmp_path: Path, systemctl: Path) -> None:
+    """C3"""
+    unit_in(tmp_path).parent.mkdir(parents=True)
+    unit_in(tmp_path).symlink_to(os.devnull)
+
+    for command in COMMANDS:
+        result = kb("service", command, PATH=str(systemctl))
+
+        assert result.exit_code == 4
+        assert "systemctl --user unmask kb" in result.stderr
+    assert unit_in(tmp_path).is_symlink()
+
+
+def test_a_unit_that_is_a_link_to_what_is_gone_is_removed_and_made_anew(
+    kb: Kb, tmp_path: Path, systemctl: Path
+) -> None:
+    """C3"""
+    unit_in(tmp_path).parent.mkdir(parents=True)
+    for command in ("uninstall", "install"):
+        unit_in(tmp_path).symlink_to(tmp_path / "gone" / "kb.service")
+
+        standing = kb("service", "status", PATH=str(systemctl))
+        result = kb("service", command, *(["--no-start"] if command == "install" else []), PATH=str(systemctl))
+
+        assert (standing.exit_code, result.exit_code) == (3, 0)
+        assert not unit_in(tmp_path).is_symlink()
+    assert unit_in(tmp_path).exists()
+    assert not (tmp_path / "gone").exists()
+
+
+def test_one_that_runs_is_not_said_to_start_later(kb: Kb, tmp_path: Path, systemctl: Path) -> None:
+    (systemctl / "systemctl").write_text("#!/bin/sh\necho Version=252\necho ActiveState=active\n")
+
+    result = kb("service", "install", "--no-start", PATH=str(systemctl))
+
+    assert result.exit_code == 0
+    assert "It runs on as it was" in result.stdout
+    assert "systemctl --user restart kb" in result.stdout
+
+
 def test_two_programs_cannot_have_the_same_port(kb: Kb, tmp_path: Path, systemctl: Path) -> None:
     port = free_port()
     write_ports(tmp_path, port, port)

@@ -224,6 +224,23 @@ def test_installed_again_it_has_the_settings_as_they_are_now(systemd: UserSystem
     assert (systemd.home / "elsewhere" / "originals").exists()
 
 
+def test_a_service_knows_no_variable_that_its_systemd_has_got_from_a_login(
+    systemd: UserSystemd, unit: Path, engine_url: str
+) -> None:
+    """C3: desktops hand the variables of a login to it."""
+    elsewhere = systemd.folder / "not there"
+    systemd.run("systemctl", "--user", "set-environment", "KB_PORT=1", f"KB_DATA_DIR={elsewhere}", "KB_API_KEY=sesame")
+    try:
+        installed = systemd.kb("service", "install")
+        listed = systemd.kb("list", "--json")
+    finally:
+        systemd.run("systemctl", "--user", "unset-environment", "KB_PORT", "KB_DATA_DIR", "KB_API_KEY")
+
+    assert installed.returncode == listed.returncode == 0, installed.stderr + listed.stderr
+    assert engine_url in installed.stdout
+    assert not elsewhere.exists()
+
+
 def test_a_service_is_removed_from_another_shell_than_that_which_installed_it(
     systemd: UserSystemd, unit: Path, engine_url: str
 ) -> None:

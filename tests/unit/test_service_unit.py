@@ -11,12 +11,19 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.needs import need_installed
 
-from kb.child import STOP_WITHIN_SECONDS
+from kb.child import RESTART_AFTER_SECONDS, STOP_WITHIN_SECONDS
 from kb.cli.commands.programs import MCP_SERVER_STOPS_WITHIN_SECONDS
 from kb.cli.service.addresses import is_same_place
-from kb.cli.service.unit import is_ours, own_program, program_of, render_unit
+from kb.cli.service.systemd import ANSWERS_WITHIN_SECONDS
+from kb.cli.service.unit import is_ours, own_program, program_of, render_unit, variables_of
 from kb.engine.processes.engine_process import SHUTDOWN_WITHIN_SECONDS
-from kb.settings.unattended import find_left_behind, folders_named, load_unattended_settings
+from kb.settings.unattended import (
+    FOLDER_VARIABLES,
+    every_variable,
+    find_left_behind,
+    folders_named,
+    load_unattended_settings,
+)
 
 MACHINE_UNIT = Path(__file__).parents[2] / "deploy" / "systemd" / "kb.service"
 START_OF_A_SLOW_MACHINE_SECONDS = 30
@@ -34,18 +41,37 @@ def test_what_a_unit_starts_can_be_read_from_it_again_whatever_characters_are_in
     assert is_ours(unit)
 
 
+@given(st.dictionaries(st.sampled_from(FOLDER_VARIABLES), words))
+def test_the_folders_of_a_unit_can_be_read_from_it_again_whatever_characters_are_in_them(
+    folders: dict[str, str],
+) -> None:
+    assert variables_of(render_unit(["kb"], folders, unknown=every_variable())) == folders
+
+
+def test_of_all_variables_of_kb_a_service_knows_only_its_folders() -> None:
+    """Its systemd may have got any of them from a login."""
+    unit = render_unit(["kb"], {"XDG_DATA_HOME": "/srv/x"}, unknown=every_variable())
+
+    taken_away = [name for line in unit.splitlines() if line.startswith("Unset") for name in line.split("=")[1].split()]
+    assert {"KB_PORT", "KB_API_KEY", "KB_MCP_API_KEY_FILE", "KB_STORE_URL", "XDG_CONFIG_HOME"} < {*taken_away}
+    assert "XDG_DATA_HOME" not in taken_away
+
+
 def test_a_unit_starts_this_installation_by_its_interpreter_as_it_was_called() -> None:
     """D1: what the link of a virtual environment points to knows nothing of its packages."""
     assert own_program() == [sys.executable, "-P", "-m", "kb.cli.main", "up"]
 
 
-def test_a_stopped_service_has_time_to_finish_what_is_under_way() -> None:
-    (seconds,) = [line for line in render_unit(["kb"], {}).splitlines() if line.startswith("TimeoutStopSec=")]
-
-    assert int(seconds.partition("=")[2]) > SHUTDOWN_WITHIN_SECONDS + STOP_WITHIN_SECONDS
-
-
 UNITS = {"a user's": render_unit(["kb"], {}), "the machine's": MACHINE_UNIT.read_text(encoding="utf-8")}
+
+
+@pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
+def test_a_stopped_service_has_time_to_finish_what_is_under_way(unit: str) -> None:
+    """Its server first, and then the worker and the MCP server one after the other."""
+    told = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line)
+
+    longest = SHUTDOWN_WITHIN_SECONDS + 2 * (RESTART_AFTER_SECONDS + STOP_WITHIN_SECONDS)
+    assert longest < int(told["TimeoutStopSec"]) < ANSWERS_WITHIN_SECONDS
 
 
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
@@ -142,6 +168,19 @@ def test_the_lines_that_are_told_make_the_service_see_what_the_shell_has_set(tmp
     assert [str(root) for root in mcp.mcp_file_roots] == ["/srv/a", "/srv/b"]
 
 
+def test_lines_and_keys_that_are_there_by_now_are_told_and_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "kb").mkdir()
+    (tmp_path / "kb" / "kb.toml").write_text('port = 8001\napi_key_file = "api-key"\n')
+    (tmp_path / "kb" / "api-key").write_text("another")
+
+    left = find_left_behind({"XDG_CONFIG_HOME": str(tmp_path), "KB_PORT": "8123", "KB_API_KEY": "sesame"})
+
+    assert {one.instead_of: one.line for one in left} == {
+        "port": "port = 8123",
+        "api_key_file": f'api_key_file = "{tmp_path}/kb/api-key-2"',
+    }
+
+
 def test_what_would_leave_a_service_open_or_with_other_documents_is_vital(tmp_path: Path) -> None:
     environ = {
         "XDG_CONFIG_HOME": str(tmp_path),
@@ -153,6 +192,9 @@ def test_what_would_leave_a_service_open_or_with_other_documents_is_vital(tmp_pa
         "KB_MCP_API_KEY": "open",
         "KB_STORE_URL": "postgresql://kb@db/kb",
         "KB_ORIGINALS_URL": "s3://documents",
+        "KB_S3_ENDPOINT": "http://127.0.0.1:9000",
+        "KB_MCP_FILE_ROOTS": "/srv/shared",
+        "KB_INSECURE": "true",
     }
 
     left = find_left_behind(environ)

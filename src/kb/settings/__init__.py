@@ -7,7 +7,7 @@ the default. The option `max_file_mb` is the flag `--max-file-mb`, the variable 
 This package is the only reader of the environment. The reference page is made from `describe_options`.
 
     programs    the options
-    options     the kinds of values they have
+    kinds       the kinds of values they have
     sources     where the values come from
     reading     the settings of one program, made of them
     explaining  what each option is now, and who says so

@@ -54,7 +54,7 @@ def _render_default(value: object) -> str:
 def warnings(environ: Mapping[str, str] = os.environ, config_folder: Path | None = None) -> list[str]:
     """A sentence for each name in the environment and in `kb.toml` that no program knows."""
     path = (config_folder or config_dir(environ)) / CONFIG_FILE
-    names = list(_known_names())
+    names = list(known_names())
     variables = [variable_of(name) for name in names]
     given = [name for name in environ if name.startswith(PREFIX)]
     return [
@@ -69,7 +69,7 @@ def _complain(name: str, known: list[str]) -> str:
     return f"{name} is not a setting of kb and has no effect.{advice}"
 
 
-def _known_names() -> Iterator[str]:
+def known_names() -> Iterator[str]:
     for program in PROGRAMS:
         yield from program.model_fields
         yield from (f"{name}_file" for name in secrets_of(program))

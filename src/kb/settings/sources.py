@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from kb.settings.folders import default_data_dir
-from kb.settings.programs import ProgramSettings, SettingsError
+from kb.settings.programs import PROGRAMS, ProgramSettings, SettingsError
 
 PREFIX = "KB_"
 
@@ -80,7 +80,31 @@ def list_sources(
 
 def open_config(path: Path) -> Source:
     """Gives nothing if there is no such file. Raises `SettingsError` if it cannot be read."""
-    return Source(Origin.FILE, read_config(path), lambda name: f"`{name}` in {path}")
+    values = {key: _anchor(key, value, path.parent) for key, value in read_config(path).items()}
+    return Source(Origin.FILE, values, lambda name: f"`{name}` in {path}")
+
+
+def _anchor(key: str, value: object, folder: Path) -> object:
+    """A relative path counts from the file's folder: wherever a program is started, it has the same documents."""
+    if isinstance(value, list):
+        return [_anchor(key, part, folder) for part in value]
+    if not isinstance(value, str) or not value.strip():
+        return value
+    if _kind_of(key) == tuple[Path, ...]:
+        return os.pathsep.join(_anchored(part, folder) for part in value.split(os.pathsep))
+    # A model's name, without a dot in front, is one of those in the cache.
+    is_path = _kind_of(key) is Path or key.endswith("_file") or (key == "embedding_model" and value.startswith("."))
+    return _anchored(value, folder) if is_path else value
+
+
+def _anchored(path: str, folder: Path) -> str:
+    bare = path.strip()
+    return bare if not bare or bare.startswith("~") else str(folder / bare)
+
+
+def _kind_of(option: str) -> object:
+    fields = (program.model_fields.get(option) for program in PROGRAMS)
+    return next((field.annotation for field in fields if field is not None), None)
 
 
 def _named_variables(environ: Mapping[str, str]) -> dict[str, str]:

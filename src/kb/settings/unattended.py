@@ -4,18 +4,19 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 
 from pydantic import SecretStr
 
 from kb.settings.folders import cache_dir, config_dir, model_folder
 from kb.settings.programs import EngineSettings, McpSettings, ProgramSettings
-from kb.settings.reading import read_settings
-from kb.settings.sources import PREFIX, secrets_of, variable_of
+from kb.settings.reading import CONFIG_FILE, known_names, read_settings
+from kb.settings.sources import PREFIX, read_config, secrets_of, variable_of
 
 # Without them the service would answer to others, or on other documents, than somebody has just asked for. So it would
 # without a secret.
-_VITAL = ("host", "mcp_host", "data_dir", "store_url", "originals_url")
+_VITAL = ("host", "mcp_host", "insecure", "mcp_file_roots", "data_dir", "store_url", "originals_url", "s3_endpoint")
 FOLDER_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")
 
 
@@ -26,16 +27,23 @@ class LeftBehind:
     variable: str
     line: str
     """What says the same in `kb.toml`; of a secret it names a file that holds it."""
+    instead_of: str | None
+    """The key of `kb.toml` that says otherwise by now; its line has to go."""
     file_to_write: Path | None = None
     """The file that the line names, if nobody has made it yet."""
     is_vital: bool = False
-    """Whether a service without it would be open, or have other documents."""
+    """Whether a service without it would answer to others, or have other documents."""
 
 
 def load_unattended_settings(environ: Mapping[str, str] = os.environ) -> tuple[EngineSettings, McpSettings]:
     """Raise `SettingsError` for values that cannot be used."""
     there, folder = without_variables(environ), config_dir(environ)
     return read_settings(EngineSettings, {}, there, folder), read_settings(McpSettings, {}, there, folder)
+
+
+def as_installed(folders: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """This environment, but with the folders that a service was given when it was installed."""
+    return {name: value for name, value in environ.items() if name not in FOLDER_VARIABLES} | dict(folders)
 
 
 def without_variables(environ: Mapping[str, str]) -> dict[str, str]:
@@ -64,6 +72,11 @@ def folders_named(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     return {name: environ[name] for name in FOLDER_VARIABLES if Path(environ.get(name, "")).is_absolute()}
 
 
+def every_variable() -> list[str]:
+    """All that could make a difference to a program of kb."""
+    return [*map(variable_of, known_names()), *FOLDER_VARIABLES]
+
+
 def notify_socket(environ: Mapping[str, str] = os.environ) -> str:
     """Where systemd waits to be told that the service has started; nothing where nobody does."""
     return environ.get("NOTIFY_SOCKET", "")
@@ -73,15 +86,23 @@ def _leave_behind(
     name: str, program: type[ProgramSettings], value: object, environ: Mapping[str, str], folder: Path
 ) -> LeftBehind:
     variable, is_vital = variable_of(name), name in (*_VITAL, *secrets_of(program))
+    there = read_config(folder / CONFIG_FILE)
+    instead_of = next((key for key in (name, f"{name}_file") if key in there), None)
     if name not in secrets_of(program):
         if name == "embedding_model":
             value = _model_from_anywhere(str(value), cache_dir(environ))
-        return LeftBehind(variable, f"{name} = {_render_toml(value)}", is_vital=is_vital)
+        return LeftBehind(variable, f"{name} = {_render_toml(value)}", instead_of, is_vital=is_vital)
     if given := environ.get(f"{variable}_FILE", "").strip():
         line = f"{name}_file = {_render_toml(Path(given).expanduser().absolute())}"
-        return LeftBehind(f"{variable}_FILE", line, is_vital=is_vital)
-    file = folder / name.replace("_", "-")
-    return LeftBehind(variable, f"{name}_file = {_render_toml(file)}", file, is_vital)
+        return LeftBehind(f"{variable}_FILE", line, instead_of, is_vital=is_vital)
+    file = _unused(folder / name.replace("_", "-"))
+    return LeftBehind(variable, f"{name}_file = {_render_toml(file)}", instead_of, file, is_vital)
+
+
+def _unused(file: Path) -> Path:
+    """This name, or the first of its kind that no file has: what is there may be a key that somebody uses."""
+    others = (file.with_name(f"{file.name}-{number}") for number in count(2))
+    return next(one for one in chain([file], others) if not os.path.lexists(one))
 
 
 def _model_from_anywhere(model: str, cache: Path) -> str | Path:

@@ -28,8 +28,8 @@ def demo(
     $ kb demo
     $ kb demo --remove
 
-    The sample is nine short documents of a community garden, with the tag `sample`. What you have added yourself is
-    left alone, and so is what of the sample you have changed, by a tag or a title for example.
+    The sample is nine short documents of a community garden, with the tag `sample`. With --remove they go again, but
+    for those that you have changed, by a tag or a title for example. What you have added yourself stays.
     """
     index = json.loads(INDEX.read_text(encoding="utf-8"))
     if remove:
@@ -80,11 +80,13 @@ def _remove(index: "Json", engine_url: str | None, *, yes: bool) -> None:
     from kb.cli.render.documents import NOBODY_TO_ASK, NOTHING_DELETED
 
     found, kept = call_engine(engine_url, lambda engine: _find(engine, index))
+    removed = 0
     if found:
         question = question_before_removing(len(found))
         require_consent(question, yes=yes, refusal=NOTHING_DELETED, nobody_to_ask=NOBODY_TO_ASK)
-        call_engine(engine_url, lambda engine: _delete(engine, found))
-    show_removed(len(found), kept)
+        removed, changed = call_engine(engine_url, lambda engine: _delete(engine, found))
+        kept += changed
+    show_removed(removed, kept)
 
 
 async def _find(engine: "EngineClient", index: "Json") -> "tuple[list[Json], int]":
@@ -105,9 +107,21 @@ async def _find(engine: "EngineClient", index: "Json") -> "tuple[list[Json], int
     return found, len(there) - len(found)
 
 
-async def _delete(engine: "EngineClient", documents: "list[Json]") -> None:
+async def _delete(engine: "EngineClient", documents: "list[Json]") -> tuple[int, int]:
+    """How many were deleted, and how many somebody has changed while the question was asked."""
+    import httpx
+
+    removed = changed = 0
     for document in documents:
-        await engine.delete_document(document["id"], expected_version=document["version"])
+        try:
+            await engine.delete_document(document["id"], expected_version=document["version"])
+            removed += 1
+        except httpx.HTTPStatusError as error:
+            if error.response.status_code == httpx.codes.PRECONDITION_FAILED:
+                changed += 1
+            elif error.response.status_code != httpx.codes.NOT_FOUND:
+                raise
+    return removed, changed
 
 
 def _place_of(index: "Json", file: "Json") -> str:

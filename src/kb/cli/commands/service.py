@@ -1,5 +1,6 @@
 """Commands on kb as a service of the user: `service install`, `service uninstall`, `service status`."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -32,8 +33,8 @@ def install(
 
     Writes the unit kb.service among your own, enables it, starts it and waits until engine and MCP server answer; root
     is not needed. The service takes its settings from kb.toml and knows no variable of this shell. If one holds a key,
-    or says where the data are, nothing is installed and the exit code is 4. Installed again, the service is brought up
-    to date and started anew. The exit code is 6 if it runs, but has not started within a minute.
+    or says who may call or where the data are, nothing is installed and the exit code is 4. Installed again, the
+    service is brought up to date and started anew. The exit code is 6 if it runs, but has not started within a minute.
     """
     from kb.cli.render import service as words
     from kb.cli.service import systemd
@@ -54,9 +55,10 @@ def install(
         state = systemd.read_state()
         file = _place_of(state)
         old = _read_own(file)
+        _require_the_same_folders(old)
         if no_start:
             _put_in_place(file, old, unit)
-            words.show_not_started()
+            words.show_not_started(is_active=state.is_active)
             return
         _require_free_ports(state, engine, mcp)
         _put_in_place(file, old, unit)
@@ -68,9 +70,9 @@ def _render_unit() -> str:
     """Ends the command if systemd could not read it: of what is not UTF-8 it would ignore the line."""
     from kb.cli.render.service import not_utf8
     from kb.cli.service.unit import own_program, render_unit
-    from kb.settings.unattended import folders_named
+    from kb.settings.unattended import every_variable, folders_named
 
-    unit = render_unit(own_program(), folders_named())
+    unit = render_unit(own_program(), folders_named(), unknown=every_variable())
     try:
         unit.encode("utf-8")
     except UnicodeEncodeError:
@@ -108,6 +110,16 @@ def _require_nothing_vital_left_behind() -> None:
         raise typer.Exit(Exit.REFUSED)
 
 
+def _require_the_same_folders(old: str | None) -> None:
+    """As those that the service has, if there is one already."""
+    from kb.cli.render.service import other_folders
+    from kb.cli.service.unit import variables_of
+    from kb.settings.unattended import folders_named
+
+    if old is not None and variables_of(old) != folders_named():
+        end_with(other_folders(variables_of(old), folders_named()), Exit.REFUSED)
+
+
 def _require_free_ports(state: "State", engine: "EngineSettings", mcp: "McpSettings | None") -> None:
     from kb.cli.render.service import already_running
     from kb.cli.service import systemd
@@ -129,6 +141,9 @@ def _put_in_place(file: Path, old: str | None, unit: str) -> None:
     from kb.cli.service import systemd
 
     if old != unit:
+        if old is None:
+            # A link to what is gone.
+            file.unlink(missing_ok=True)
         # Where it is a link, as among the units of a user to one elsewhere, that is what is changed.
         target = file.resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -166,7 +181,8 @@ def uninstall() -> None:
         systemd.require_systemd()
         state = systemd.read_state()
         file = _place_of(state)
-        if _read_own(file) is None and not (state.is_running or state.is_enabled):
+        unit = _read_own(file)
+        if unit is None and not (state.is_running or state.is_enabled or file.is_symlink()):
             end_with(words.not_installed(file), Exit.NOT_FOUND)
         # Before systemd removes the link.
         target = file.resolve()
@@ -176,7 +192,7 @@ def uninstall() -> None:
         systemd.forget()
         words.show_removed(file)
         with suppress(SettingsError):
-            words.show_what_stays(load_unattended_settings()[0])
+            words.show_what_stays(load_unattended_settings(_environment_of(unit))[0])
 
 
 @app.command(cls=Command)
@@ -186,7 +202,8 @@ def status(*, as_json: Annotated[bool, typer.Option("--json", help="Print it as 
     $ kb service status
 
     The exit code is 0 if it runs and the engine answers, 3 if it is not installed, 6 if no engine answers or it is
-    still starting, and 1 if one answers that the service has not started, or if the settings cannot be used.
+    still starting, 1 if one answers that the service has not started, or if the settings cannot be used, and 4 if the
+    unit is masked or somebody else's.
     """
     from kb.cli.render import service as words
     from kb.cli.render.terminal import print_json
@@ -199,13 +216,14 @@ def status(*, as_json: Annotated[bool, typer.Option("--json", help="Print it as 
         systemd.require_systemd()
         state = systemd.read_state()
         file = _place_of(state)
+        unit = _read_own(file)
         addresses, problem = None, ""
         try:
-            addresses = Addresses.of(*_load_settings())
+            addresses = Addresses.of(*_load_settings(unit))
         except SettingsError as error:
             problem = str(error)
         version = version_of(addresses) if addresses else None
-        standing = Standing(file, _read_own(file), state, addresses, problem, version)
+        standing = Standing(file, unit, state, addresses, problem, version)
         if as_json:
             print_json(words.describe(standing))
         else:
@@ -229,21 +247,29 @@ def _place_of(state: "State") -> Path:
 
 def _read_own(file: Path) -> str | None:
     """The unit, if it is there. Ends the command if somebody else has written it."""
-    from kb.cli.render.service import written_by_somebody_else
+    from kb.cli.render.service import masked, written_by_somebody_else
     from kb.cli.service.unit import is_ours
 
+    if file.resolve() == Path(os.devnull):
+        end_with(masked(file), Exit.REFUSED)
     try:
         unit = file.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
-        if not file.is_symlink():
-            return None
-        unit = ""
+        return None
     if not is_ours(unit):
         end_with(written_by_somebody_else(file), Exit.REFUSED)
     return unit
 
 
-def _load_settings() -> "tuple[EngineSettings, McpSettings | None]":
+def _environment_of(unit: str | None) -> dict[str, str]:
+    """In which a service finds its settings; one that is not there yet, as this shell does."""
+    from kb.cli.service.unit import variables_of
+    from kb.settings.unattended import as_installed, folders_named
+
+    return as_installed(folders_named() if unit is None else variables_of(unit))
+
+
+def _load_settings(unit: str | None = None) -> "tuple[EngineSettings, McpSettings | None]":
     """None for the MCP server where that is not installed: `kb up` starts the engine alone."""
     from kb.cli.render.service import NO_FIXED_PORT, in_the_file
     from kb.settings import SettingsError
@@ -251,7 +277,7 @@ def _load_settings() -> "tuple[EngineSettings, McpSettings | None]":
 
     has_mcp = find_spec("mcp") is not None
     try:
-        engine, mcp = load_unattended_settings()
+        engine, mcp = load_unattended_settings(_environment_of(unit))
         engine.refuse_public_without_key()
         if has_mcp:
             mcp.refuse_public_without_key()

@@ -4,7 +4,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from kb.cli.service.standing import Standing
 from kb.cli.service.systemd import OLDEST_VERSION
 from kb.cli.service.unit import program_of
 from kb.settings import CONFIG_FILE, config_dir
+from kb.settings.unattended import FOLDER_VARIABLES
 from kb.version import VERSION
 
 if TYPE_CHECKING:
@@ -54,6 +55,23 @@ def written_by_somebody_else(file: Path) -> str:
         f"{file} is a unit that `kb service install` has not written; it was left alone. "
         f"Rename or remove it (systemctl --user disable --now kb; then mv {shlex.quote(str(file))} ...), and try again."
     )
+
+
+def masked(file: Path) -> str:
+    return f"{file} is masked: systemd starts no unit of this name. If you mean it to: systemctl --user unmask kb"
+
+
+def other_folders(old: Mapping[str, str], new: Mapping[str, str]) -> str:
+    return (
+        f"The service was installed with {_render_folders(old)}, and this shell has {_render_folders(new)}: it would "
+        "have other documents, settings or models. Set them as they were and try again; or, if you mean it, run "
+        "`kb service uninstall` first, which deletes no document."
+    )
+
+
+def _render_folders(folders: Mapping[str, str]) -> str:
+    given = " ".join(f"{name}={shlex.quote(_legible(value))}" for name, value in folders.items())
+    return given or f"none of {', '.join(FOLDER_VARIABLES)}"
 
 
 def already_running(url: str) -> str:
@@ -131,6 +149,9 @@ def show_left_behind(left: "Sequence[LeftBehind]") -> None:
     lines = [f"  {one.line}" for one in left]
     complain(f"The service will not see what this shell has set: {names}.")
     complain(f"What it shall know belongs into {_config_file()}:\n\n" + "\n".join(lines) + "\n")
+    replaced = ", ".join(f"`{one.instead_of}`" for one in left if one.instead_of)
+    if replaced:
+        complain(f"The lines that are there by now for {replaced} have to go.\n")
     secrets = [one for one in left if one.file_to_write is not None]
     if secrets:
         complain("Each secret goes into a file of its own, which only you can read:\n")
@@ -138,8 +159,8 @@ def show_left_behind(left: "Sequence[LeftBehind]") -> None:
     vital = " ".join(one.variable for one in left if one.is_vital)
     if vital:
         complain(
-            "Nothing was installed: without these the service would be open, or have other documents. Write them down "
-            f"there (or unset {vital}), then run `kb service install` again."
+            "Nothing was installed: without these the service would answer to others, or have other documents. Write "
+            f"them down there (or unset {vital}), then run `kb service install` again."
         )
     else:
         complain("After that: systemctl --user restart kb\n")
@@ -166,8 +187,11 @@ def _render_program(unit: str) -> str:
     return shlex.join(program_of(unit))
 
 
-def show_not_started() -> None:
-    open_console().print("It starts at your next login. Now: systemctl --user start kb")
+def show_not_started(*, is_active: bool) -> None:
+    if is_active:
+        print("It runs on as it was. To have it take this up: systemctl --user restart kb")
+    else:
+        print("It starts at your next login. Now: systemctl --user start kb")
 
 
 def show_service(engine: "EngineSettings", mcp: "McpSettings | None", engine_url: str) -> None:
@@ -192,7 +216,10 @@ def show_service(engine: "EngineSettings", mcp: "McpSettings | None", engine_url
     ]
     open_console().print("\n".join(lines))
     if not is_same_place(engine_url, addresses.engine):
-        complain(f'\nFor the other commands to find it, write into {_config_file()}: engine_url = "{addresses.engine}"')
+        complain(
+            f"\nThe other commands look for the engine at {engine_url}. For them to find this one, {_config_file()} "
+            f'needs the line engine_url = "{addresses.engine}", and KB_ENGINE_URL must not say otherwise.'
+        )
 
 
 def show_removed(file: Path) -> None:

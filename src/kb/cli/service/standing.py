@@ -31,7 +31,7 @@ class Standing:
 
     @property
     def is_awaited(self) -> bool:
-        """Somebody who comes back later may find that it answers."""
+        """Nobody answers, or it is still starting."""
         return not self.problem and (self.version is None or self.state.is_starting)
 
     @property

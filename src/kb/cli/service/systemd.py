@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kb.cli.service.unit import NAME
 
-# A service that is stopped has 30 seconds to finish what is under way.
+# A service that is stopped has 45 seconds to finish what is under way.
 ANSWERS_WITHIN_SECONDS = 90
 LINES_OF_THE_LOG = 5
 # Bringing a large base of an older version up to date may take longer; all else is there within seconds.
@@ -97,7 +97,7 @@ def read_state() -> State:
     told = dict(line.partition("=")[::2] for line in answer.splitlines())
     return State(
         file=Path(path) if (path := told.get("FragmentPath", "")) else None,
-        is_enabled=told.get("UnitFileState") in ("enabled", "linked"),
+        is_enabled=told.get("UnitFileState") == "enabled",
         active=told.get("ActiveState", ""),
         sub=told.get("SubState", ""),
         restarts=int(told.get("NRestarts") or 0),

@@ -2,7 +2,8 @@
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 NAME = "kb.service"
@@ -20,7 +21,8 @@ ANY_NAME = ["/usr/bin/env"]
 # - No MemoryMax: how much there is, and who else needs it, is known to the user.
 _UNIT = """\
 {first_line}
-# Settings stand in kb.toml: `kb config` tells where that is. What this shell has set is unknown to the service.
+# Settings stand in kb.toml: `kb config` tells where that is. Variables of kb are unknown to the service, those of a
+# shell and those that its systemd has got from a login.
 
 [Unit]
 Description=kb, a local knowledge base
@@ -35,13 +37,13 @@ NotifyAccess=main
 TimeoutStartSec=infinity
 # The colon: nothing in it is a variable.
 ExecStart=:{command}
-{environment}Restart=on-failure
+{environment}{unset}Restart=on-failure
 # An address that comes late when the machine starts, as that of a VPN, is there before the last attempt.
 RestartSec=10
 # Where memory runs out, one reader of a file may die; it does not take the rest along.
 OOMPolicy=continue
-# Longer than it takes to finish what is under way.
-TimeoutStopSec=30
+# Longer than engine, worker and MCP server take to finish what is under way, one after another.
+TimeoutStopSec=45
 # That is what `kb up` tells somebody at a terminal; its log goes to the journal.
 StandardOutput=null
 StandardError=journal
@@ -74,14 +76,16 @@ def own_program() -> list[str]:
     return [str(Path(sys.executable).absolute()), "-P", "-m", "kb.cli.main", "up"]
 
 
-def render_unit(program: Sequence[str], variables: Mapping[str, str]) -> str:
-    """`variables` are for everybody to read."""
+def render_unit(program: Sequence[str], variables: Mapping[str, str], unknown: Iterable[str] = ()) -> str:
+    """`variables` are for everybody to read; those that are `unknown` have no effect, whoever sets them."""
     given = [quote(f"{name}={value}") for name, value in variables.items()]
     environment = f"Environment={' '.join(given)}\n" if given else ""
+    taken_away = textwrap.wrap(" ".join(name for name in unknown if name not in variables), 100)
     # The second so that `program_of` can tell what was put in front.
     needs_another = _FORBIDDEN.search(program[0]) or [program[0]] == ANY_NAME
     command = " ".join(map(quote, [*(ANY_NAME if needs_another else []), *program]))
-    return _UNIT.format(first_line=FIRST_LINE, command=command, environment=environment)
+    unset = "".join(f"UnsetEnvironment={names}\n" for names in taken_away)
+    return _UNIT.format(first_line=FIRST_LINE, command=command, environment=environment, unset=unset)
 
 
 def is_ours(unit: str) -> bool:
@@ -90,9 +94,18 @@ def is_ours(unit: str) -> bool:
 
 def program_of(unit: str) -> list[str]:
     """The words of what it starts."""
-    lines = re.findall(r"^ExecStart=:(.*)$", unit, flags=re.MULTILINE)
-    words = [unquote(word) for line in lines for word in re.findall(r'"(?:[^"\\]|\\.)*"|\S+', line)]
+    words = _words_of(unit, "ExecStart=:")
     return words[1:] if words[:1] == ANY_NAME else words
+
+
+def variables_of(unit: str) -> dict[str, str]:
+    """With their values."""
+    return dict(word.split("=", 1) for word in _words_of(unit, "Environment="))
+
+
+def _words_of(unit: str, beginning: str) -> list[str]:
+    lines = re.findall(rf"^{beginning}(.*)$", unit, flags=re.MULTILINE)
+    return [unquote(word) for line in lines for word in re.findall(r'"(?:[^"\\]|\\.)*"|\S+', line)]
 
 
 def quote(word: str) -> str:
