@@ -13,7 +13,7 @@ CERTIFICATES := $(wildcard /etc/ssl/certs/ca-certificates.crt)
 # as `make clean test`, go one after the other.
 MAKEFLAGS += $(if $(word 2,$(MAKECMDGOALS)),,--jobs=2)
 
-.PHONY: help setup run check test test-all test-gpu faults load soak mutants audit curl strace systemd nginx chromium conformance evaluate bench hooks docs site screens pictures dist lock clean
+.PHONY: help setup install run check test test-all test-gpu faults load soak mutants audit curl strace systemd nginx chromium conformance evaluate bench hooks docs site screens pictures dist lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,8 @@ setup: $(STAMP) ## Make .venv, install everything into it and fetch the model (o
 ifneq ($(shell test -e $(INSTALLED) && ! test -x "$$(sed -n '1s/^\#! *//p' $(BIN)/kb 2>/dev/null)" && echo gone),)
 $(shell rm -rf .venv)
 endif
+
+install: $(INSTALLED) ## Install what kb needs to run, without starting it
 
 run: $(INSTALLED) ## Install what kb needs to run if need be, then start it; Ctrl-C stops it
 	@exec $(BIN)/kb up

@@ -6,6 +6,8 @@ from tests.cli.conftest import Kb
 from tests.cli.terminal import OnTerminal
 from tests.engine_program import EngineProgram, own_environment
 
+from kb.cli.render.searching import remark_on_hits
+
 
 @pytest.fixture(scope="module")
 def notes(running_engine: EngineProgram) -> None:
@@ -24,6 +26,22 @@ def test_hits_show_title_number_and_marked_words(kb: Kb) -> None:
     assert "document " in place
     assert "tags: kitchen" in place
     assert snippet.strip() == "**Marmalade** is made of bitter oranges"
+
+
+@pytest.mark.parametrize(
+    ("scores", "told"),
+    [
+        ({"fts": 2.5, "vector": None}, "Searched by words only: the model or its vectors are not all there yet."),
+        ({"fts": None, "vector": 0.4}, "Searched by meaning only: these words are in too many documents"),
+        ({"fts": 2.5, "vector": 0.4}, "Searched by words only: comparing by meaning took too long."),
+    ],
+)
+def test_a_search_that_went_one_way_only_says_which(
+    capsys: pytest.CaptureFixture[str], scores: dict[str, float | None], told: str
+) -> None:
+    remark_on_hits({"results": [{"scores": scores}], "total": 1, "degraded": True}, more=None, suggested=None)
+
+    assert capsys.readouterr().err.startswith(told)
 
 
 @pytest.mark.usefixtures("notes")

@@ -147,7 +147,7 @@ DataFolder = Annotated[
     Option("a folder", default="the platform's user data directory (`~/.local/share/kb` on Linux)"),
 ]
 Model = Annotated[
-    str, Option("a folder, or a name that `kb model fetch` has fetched", default="empty: all-MiniLM-L6-v2")
+    str, Option("a folder, or the name of one in `~/.cache/kb/models`", default="empty: all-MiniLM-L6-v2")
 ]
 Device = Annotated[Literal["auto", "cpu", "cuda", "rocm"], Option("`auto`, `cpu`, `cuda` (NVIDIA) or `rocm` (AMD)")]
 LogFormat = Annotated[Literal["text", "json"], Option("`text` or `json`")]

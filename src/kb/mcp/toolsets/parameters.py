@@ -56,7 +56,7 @@ HITS: Properties = {
     "results": {**_OBJECTS, "description": "the chunks found, best first"},
     "total": {"type": "integer"},
     "took_ms": {"type": "number"},
-    "degraded": {"type": "boolean", "description": "true while only keyword search works"},
+    "degraded": {"type": "boolean", "description": "true if only one way of finding worked: by keyword, mostly"},
     "suggestion": {"type": ["string", "null"], "description": "a likely correction of the query"},
     **CONTINUATION,
 }

@@ -70,7 +70,7 @@ _SEARCH = Tool(
         "results": {**_OBJECTS, "description": "the passages found, best first"},
         "total_results": _COUNT,
         "search_time_ms": _COUNT,
-        "degraded": {"type": "boolean", "description": "true while only keyword search works"},
+        "degraded": {"type": "boolean", "description": "true if only one way of finding worked: by keyword, mostly"},
         "suggestion": {"type": "string", "description": "a likely correction of the query"},
         "document_count": _COUNT,
         **CONTINUATION,

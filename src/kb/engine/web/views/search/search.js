@@ -117,7 +117,7 @@ class SearchView {
       this.box.focus();
       go("/", criteriaParams({ ...this.#criteria, q }));
     };
-    const degraded = answer.degraded && el("span", {}, " · by keyword only, while the model loads");
+    const degraded = answer.degraded && el("span", {}, ` · ${howDegraded(results)}`);
     const onMap = el("a", { href: placeOf("/map", { q: this.#criteria.q }) }, "On the map");
     fill(this.#summary, told, degraded, suggestionLine(answer.suggestion, take), results.length > 0 && [" · ", onMap]);
     if (isFinal) announce(results.length === 0 ? "Nothing found" : count(results.length, "result"));
@@ -202,4 +202,10 @@ class SearchView {
     this.#results.show(left, this.#criteria.q);
     if (!left.includes(this.#selected)) this.#select(left[0]);
   };
+}
+
+/** By which of the two ways the engine has searched, if it was one alone. */
+function howDegraded(results) {
+  const byMeaning = results.length > 0 && results.every((hit) => hit.scores.fts === null);
+  return byMeaning ? "by meaning only: these words are in too many documents" : "by keyword only, while the model loads";
 }
