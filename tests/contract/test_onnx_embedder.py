@@ -1,5 +1,7 @@
 """The embedder that runs a graph, the graph itself, and the files that it is made of."""
 
+import json
+import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -81,6 +83,24 @@ def test_two_starts_may_make_the_graph_at_once(tmp_path: Path, model_folder: Pat
     assert len({embedder.embed_query("ferry").tobytes() for embedder in embedders}) == 1
     # By another name, every installation would make it once more.
     assert [graph.name for graph in tmp_path.iterdir()] == ["all-MiniLM-L6-v2-821af2ef5cb62cf5-v1.onnx"]
+
+
+def test_what_a_model_wants_in_front_of_queries_and_passages_is_put_there(
+    embedder: Embedder, model_folder: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(model_folder, tmp_path / "model", copy_function=os.symlink)
+    prompts = {"query": "question: ", "document": "", "passage": "text: "}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": prompts}))
+
+    with_prompts = open_embedder(folder, tmp_path / "graphs", threads=1)
+
+    expected = embedder.embed_passages(["question: where?", "text: there"])
+    np.testing.assert_allclose(with_prompts.embed_query("where?"), expected[0], atol=1e-6)
+    np.testing.assert_allclose(with_prompts.embed_passages(["there"])[0], expected[1], atol=1e-6)
+    assert with_prompts.model.prompt_tokens == 2
+    digest = "model-53aa51172d14-"
+    assert with_prompts.model.fingerprint.startswith(digest)
+    assert with_prompts.model.fingerprint != f"{digest}fp32"
 
 
 def test_a_model_without_weights_is_said_to_be_incomplete(tmp_path: Path, model_folder: Path) -> None:

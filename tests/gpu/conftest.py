@@ -15,6 +15,7 @@ from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaModel
 
 from kb.engine.embedding import read_model
 from kb.engine.embedding.description import tokenizer_file
+from kb.engine.embedding.prompts import read_prompts
 from kb.engine.embedding.sentence_transformers import SentenceTransformersEmbedder
 from kb.engine.model import Computing
 from kb.engine.ports import Embedder
@@ -30,20 +31,24 @@ class Observed:
     """Whom anything has tried to reach while it was opened and first used."""
 
 
+def open_on_torch(folder: Path) -> Embedder:
+    return SentenceTransformersEmbedder(
+        read_model(folder),
+        folder=folder,
+        tokenizer=tokenizer_file(folder),
+        computing=Computing(),
+        prompts=read_prompts(folder),
+        threads=2,
+    )
+
+
 @pytest.fixture(scope="session")
 def observed(model_folder: Path) -> Observed:
     calls_out: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket, "getaddrinfo", lambda host, *_, **__: calls_out.append(str(host)))
         patch.setattr(socket.socket, "connect", lambda _, address: calls_out.append(str(address)))
-        embedder = SentenceTransformersEmbedder(
-            read_model(model_folder),
-            folder=model_folder,
-            tokenizer=tokenizer_file(model_folder),
-            computing=Computing(),
-            threads=2,
-            has_prompts=False,
-        )
+        embedder = open_on_torch(model_folder)
         embedder.embed_passages(SENTENCES)
     return Observed(embedder, calls_out)
 

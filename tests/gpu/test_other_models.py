@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from sentence_transformers import SentenceTransformer
 from tests.gpu.conftest import PROMPTS, SENTENCES
 
 from kb.engine.embedding import open_embedder, read_model
 from kb.engine.embedding.devices import DeviceLost, find_device
 from kb.engine.embedding.sentence_transformers import BATCH_ON_PROCESSOR, translated_errors
+from kb.engine.embedding.weights import WEIGHTS_FILE
 from kb.engine.errors import Unavailable
 from kb.engine.ingestion.chunking import split_into_passages
 from kb.engine.ingestion.indexing import SPECIAL_TOKENS, chunk_tokens, in_context
@@ -25,6 +27,10 @@ from kb.engine.model import Computing, WantedDevice
 from kb.engine.ports import Embedder
 
 Limit = Callable[[int], None]
+
+
+def change_json(file: Path, **changes: Any) -> None:
+    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +71,74 @@ def test_a_model_of_another_kind_gives_the_vectors_that_its_maker_meant(other: E
     expected = made.encode(PROMPTS["query"] + SENTENCES[0], normalize_embeddings=True)
     np.testing.assert_allclose(query, expected, atol=1e-6)
     assert np.abs(query - passages[0]).max() > 1e-4
+
+
+def test_what_its_maker_calls_the_prompt_of_passages_does_not_matter(other_folder: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(other_folder, tmp_path / "tiny-roberta")
+    change_json(folder / "config_sentence_transformers.json", prompts={"query": "", "passage": "text: "})
+
+    named = open_embedder(folder, tmp_path, threads=1)
+
+    made = SentenceTransformer(str(other_folder), device="cpu")
+    expected = made.encode(["text: " + text for text in SENTENCES], normalize_embeddings=True)
+    np.testing.assert_allclose(named.embed_passages(SENTENCES), expected, atol=1e-6)
+    assert named.model.prompt_tokens > 0
+
+
+def test_weights_of_half_precision_are_computed_with_in_full(other_folder: Path, tmp_path: Path) -> None:
+    """A base may be shared with machines that have other devices, or none."""
+    folders = {}
+    for name, dtype in (("half", torch.bfloat16), ("full", torch.float32)):
+        folders[name] = shutil.copytree(other_folder, tmp_path / name)
+        tensors = load_file(other_folder / WEIGHTS_FILE)
+        kept = {key: tensor.to(torch.bfloat16).to(dtype) for key, tensor in tensors.items()}
+        save_file(kept, folders[name] / WEIGHTS_FILE, {"format": "pt"})
+        change_json(folders[name] / "config.json", dtype=str(dtype).removeprefix("torch."))
+
+    half, full = (open_embedder(folder, tmp_path, threads=1) for folder in folders.values())
+
+    np.testing.assert_allclose(half.embed_passages(SENTENCES), full.embed_passages(SENTENCES), atol=1e-6)
+
+
+def test_a_model_whose_weights_are_not_all_there_is_refused(other_folder: Path, tmp_path: Path) -> None:
+    """What is missing would be made up by chance, and differ from process to process."""
+    folder = shutil.copytree(other_folder, tmp_path / "model")
+    tensors = load_file(folder / WEIGHTS_FILE)
+    renamed = {key.replace("intermediate", "gated"): tensor for key, tensor in tensors.items()}
+    save_file(renamed, folder / WEIGHTS_FILE, {"format": "pt"})
+
+    with pytest.raises(Unavailable, match=r"not all there \(4 are missing, such as encoder\.layer\.0\.intermediate"):
+        open_embedder(folder, tmp_path, threads=1)
+
+
+def test_a_model_of_which_the_libraries_would_make_other_tokens_is_refused(other_folder: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(other_folder, tmp_path / "model")
+    change_json(folder / "tokenizer.json", normalizer={"type": "Lowercase"})
+    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "RobertaTokenizer"}))
+
+    with pytest.raises(Unavailable, match=r"other tokens than its tokenizer\.json"):
+        open_embedder(folder, tmp_path, threads=1)
+
+
+def test_a_model_that_sees_less_than_its_files_say_is_refused(other_folder: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(other_folder, tmp_path / "model")
+    change_json(folder / "tokenizer_config.json", model_max_length=200)
+    change_json(folder / "config.json", max_position_embeddings=162)
+    (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 200}))
+
+    with pytest.raises(Unavailable):
+        open_embedder(folder, tmp_path, threads=1)
+
+
+def test_a_program_that_a_model_brings_along_is_not_run(other_folder: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(other_folder, tmp_path / "model")
+    (folder / "theirs.py").write_text(f"open({str(tmp_path / 'was-run')!r}, 'w')")
+    change_json(folder / "config.json", auto_map={"AutoConfig": "theirs.Config", "AutoModel": "theirs.Model"})
+
+    with pytest.raises(Unavailable, match="kb runs none"):
+        open_embedder(folder, tmp_path, threads=1)
+
+    assert not (tmp_path / "was-run").exists()
 
 
 def test_its_tokens_are_places_in_the_text_too(other: Embedder) -> None:
@@ -141,6 +215,25 @@ def test_batches_that_do_not_fit_into_memory_are_made_smaller(other: Embedder, l
     limit_memory(3)
 
     np.testing.assert_allclose(other.embed_passages(texts), expected, atol=1e-6)
+
+
+def test_after_a_moment_without_memory_batches_are_as_large_as_before(
+    other: Embedder, limit_memory: Limit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit_memory(1)
+    other.embed_passages(SENTENCES)
+    monkeypatch.undo()
+    sizes: list[int] = []
+    forward = SentenceTransformer.forward
+
+    def noted(network: Any, features: dict[str, Any], **more: Any) -> Any:
+        sizes.append(len(features["input_ids"]))
+        return forward(network, features, **more)
+
+    monkeypatch.setattr(SentenceTransformer, "forward", noted)
+    other.embed_passages(SENTENCES * BATCH_ON_PROCESSOR)
+
+    assert set(sizes) == {BATCH_ON_PROCESSOR}
 
 
 def test_without_memory_for_a_single_text_the_model_is_unavailable_and_then_not(

@@ -2,6 +2,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Event
 from typing import TypeAlias
 
@@ -146,6 +147,35 @@ def test_a_model_that_did_not_load_is_tried_again(load: Load, monkeypatch: pytes
     wait_until_ready(embedder)
     assert embedder.failure is None
     assert embedder.embed_query("a").shape == (2,)
+
+
+def test_another_model_than_that_of_the_start_is_not_used_under_its_name(load: Load) -> None:
+    """E28: as when its files were still being copied then."""
+
+    class AnotherEmbedder(TinyEmbedder):
+        model = replace(MODEL, fingerprint="tiny-2")
+
+    embedder = load(AnotherEmbedder)
+
+    with pytest.raises(Unavailable, match="changed since the start"):
+        embedder.embed_query("a")
+
+
+def test_what_keeps_a_model_from_loading_is_logged_once(
+    load: Load, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(loading, "TRY_AGAIN_AFTER_SECONDS", 0.001)
+    attempts = iter([Unavailable("No weights.")] * 3 + [Unavailable("The disk is full.")] * 3)
+
+    def open_at_last() -> Embedder:
+        error = next(attempts, None)
+        if error is not None:
+            raise error
+        return TinyEmbedder()
+
+    wait_until_ready(load(open_at_last))
+
+    assert caplog.messages == ["The embedding model could not be loaded."] * 2
 
 
 class FailingEmbedder(TinyEmbedder):

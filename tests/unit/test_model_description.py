@@ -131,6 +131,8 @@ def test_the_tokenizer_is_where_the_network_is(write_model: WriteModel) -> None:
         ({"modules.json": [{"type": f"{ORIGIN}.Transformer"}]}, "path"),
         ({"tokenizer.json": None}, r"tokenizer\.json"),
         ({"model.safetensors": None, "pytorch_model.bin": "a program"}, "not complete"),
+        ({"config.json": {**FILES["config.json"], "auto_map": {"AutoModel": "their.Model"}}}, "brings along"),
+        ({"1_Pooling/config.json": None}, "does not say how it pools"),
         ({"sentence_bert_config.json": {"max_seq_length": 64}}, "window"),
         ({"sentence_bert_config.json": None, "config.json": {"hidden_size": 32}}, "window"),
     ],

@@ -4,7 +4,7 @@ opening, loading                                a model's embedder, ready to use
 onnx, sentence_transformers                     the two embedders; `devices` tells on what they compute
 architecture, graph, onnx_format, protobuf      from a model's weights to the graph that ONNX Runtime runs
 description                                     what there is to know of any other model without loading it
-config_files, weights, tokenizing               what a model's files hold
+config_files, modules, prompts, weights, tokenizing    what a model's files hold
 bundled_model                                   the model that kb fetches itself
 """
 

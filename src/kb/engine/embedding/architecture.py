@@ -11,6 +11,8 @@ from kb.engine.embedding.config_files import (
     refused_if_unlike_others,
 )
 from kb.engine.embedding.devices import EXTRA
+from kb.engine.embedding.modules import LIST, Module, read_modules
+from kb.engine.embedding.prompts import Prompts, count_prompt_tokens, read_prompts
 from kb.engine.errors import Unavailable
 
 _MODULES = {"Transformer", "Pooling", "Normalize"}
@@ -35,15 +37,16 @@ def read_architecture(folder: Path) -> Architecture:
 
     Another network run as if it were this one would answer without complaint, and wrongly.
     """
-    config = read_json(folder / "config.json")
-    if config is None:
+    if not any((folder / name).is_file() for name in ("config.json", LIST)):
         raise Unavailable(
             f"There is no model {folder.name}. `kb model fetch` fetches the bundled one; "
             "any other must be a folder that KB_EMBEDDING_MODEL names.",
             model=folder.name,
         )
     with refused_if_unlike_others(folder):
-        for reason in _reasons_to_refuse(folder, config):
+        modules = read_modules(folder)
+        config = modules[0].read()
+        for reason in _reasons_to_refuse(folder, modules, config):
             raise UnknownNetwork(
                 f"The model {folder.name} cannot be run here: {reason}. {EXTRA} installs what runs it.",
                 model=folder.name,
@@ -53,7 +56,7 @@ def read_architecture(folder: Path) -> Architecture:
             layers=config["num_hidden_layers"],
             heads=config["num_attention_heads"],
             epsilon=config["layer_norm_eps"],
-            window=read_window(folder) or config["max_position_embeddings"],
+            window=min(read_window(folder, count_prompt_tokens(folder)), config["max_position_embeddings"]),
         )
 
 
@@ -66,7 +69,7 @@ def has_graph(folder: Path) -> bool:
     return True
 
 
-def _reasons_to_refuse(folder: Path, config: dict[str, Any]) -> list[str]:
+def _reasons_to_refuse(folder: Path, modules: list[Module], config: dict[str, Any]) -> list[str]:
     wanted = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute"}
     # Absolute positions are what a BERT has when its config is silent about them.
     stated = {"position_embedding_type": "absolute", **config}
@@ -75,10 +78,16 @@ def _reasons_to_refuse(folder: Path, config: dict[str, Any]) -> list[str]:
         for name, value in wanted.items()
         if stated.get(name) != value
     ]
-    if list_pooling_modes(read_json(folder / "1_Pooling" / "config.json") or {}) != ["mean"]:
+    # Where no steps are listed, it may be there all the same.
+    listed = [module.folder for module in modules if module.name == "Pooling"]
+    pooling = read_json((listed or [folder / "1_Pooling"])[0] / "config.json") or {}
+    if list_pooling_modes(pooling) != ["mean"]:
         reasons.append("it does not pool by the mean of its tokens")
-    modules = read_json(folder / "modules.json") or []
-    unknown = {module["type"].rpartition(".")[2] for module in modules} - _MODULES
+    if pooling.get("include_prompt") is False and read_prompts(folder) != Prompts():
+        reasons.append("it leaves its prompts out of the mean")
+    if modules[0].folder != folder:
+        reasons.append("its network is in a folder of its own")
+    unknown = {module.name for module in modules} - _MODULES
     if unknown:
         reasons.append(f"it has a further step ({', '.join(sorted(unknown))}) after the network")
     return reasons

@@ -10,10 +10,12 @@ from kb.engine.errors import Unavailable
 
 # From here on, a limit says "as long as you like": that of a tokenizer does where nothing is known.
 _NO_LIMIT = 1_000_000
+# With less, next to nothing of a chunk would be left beside its title.
+_LEAST_WINDOW = 128
 
 
-def refusal(folder: Path, reason: str) -> Unavailable:
-    return Unavailable(f"The model {folder.name} cannot be run here: {reason}.", model=folder.name)
+def refusal(model: str, reason: str) -> Unavailable:
+    return Unavailable(f"The model {model} cannot be run here: {reason}.", model=model)
 
 
 @contextmanager
@@ -22,22 +24,27 @@ def refused_if_unlike_others(folder: Path) -> Iterator[None]:
     try:
         yield
     except KeyError as error:
-        raise refusal(folder, f"its files do not state {error.args[0]}") from error
+        raise refusal(folder.name, f"its files do not state {error.args[0]}") from error
     except (AttributeError, TypeError, ValueError) as error:
-        raise refusal(folder, "its files are not like those of other models") from error
+        raise refusal(folder.name, "its files are not like those of other models") from error
 
 
 def read_json(path: Path) -> Any:  # Any: whatever the file holds
     try:
         return json.loads(path.read_bytes())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        raise Unavailable(f"The model's {path.name} cannot be read: {error.strerror}.") from error
     except ValueError as error:
         raise Unavailable(f"The model's {path.name} is damaged; fetch the model again.") from error
 
 
-def read_window(folder: Path) -> int | None:
-    """How many tokens the network in this folder sees at once, the special ones included; None if nothing limits it."""
+def read_window(folder: Path, prompt_tokens: int) -> int:
+    """How many tokens the network in this folder sees at once, the special ones included.
+
+    Raises `Unavailable` if nothing limits it, or if too few are left beside its prompt for passages.
+    """
     stated = _read_settings(folder, "sentence_bert_config.json").get("max_seq_length")
     limits = [
         # Since version 6 it is stated here alone.
@@ -45,7 +52,12 @@ def read_window(folder: Path) -> int | None:
         _read_settings(folder, "config.json").get("max_position_embeddings"),
     ]
     window = stated or min((limit for limit in limits if limit), default=_NO_LIMIT)
-    return int(window) if window < _NO_LIMIT else None
+    if not _LEAST_WINDOW + prompt_tokens <= window < _NO_LIMIT:
+        raise refusal(
+            folder.name,
+            f"its window has to be stated, and at least {_LEAST_WINDOW} tokens beside its prompt for passages",
+        )
+    return int(window)
 
 
 def list_pooling_modes(pooling: Mapping[str, Any]) -> list[str]:

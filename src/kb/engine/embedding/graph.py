@@ -37,7 +37,7 @@ def write_graph(tensors: Mapping[str, Tensor], architecture: Architecture, targe
         target.parent.mkdir(parents=True, exist_ok=True)
         _write_atomically(graph.as_model(), target)
     except KeyError as error:
-        raise Unavailable(f"The model's weights have no float32 tensor {error.args[0]}.") from error
+        raise Unavailable(f"The model's weights have no tensor of floats {error.args[0]}.") from error
     except OSError as error:
         raise Unavailable(f"The model's graph could not be written: {error.strerror}.") from error
 

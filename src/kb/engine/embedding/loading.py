@@ -76,17 +76,28 @@ class LoadingEmbedder:
         return loading
 
     def _load(self) -> None:
+        told = None
         while self._embedder is None and not self._is_closed.is_set():
             try:
-                self._embedder = self._open()
+                self._embedder = self._open_the_same()
                 self._failure = None
             except Exception as error:
-                log.exception("The embedding model could not be loaded.")
+                # Once, and not every ten seconds.
+                if repr(error) != told:
+                    log.exception("The embedding model could not be loaded.")
+                told = repr(error)
                 is_for_people = isinstance(error, KbError)
                 self._failure = str(error) if is_for_people else "The model could not be loaded; the log says why."
             self._was_tried.set()
             if self._embedder is None:
                 self._is_closed.wait(TRY_AGAIN_AFTER_SECONDS)
+
+    def _open_the_same(self) -> Embedder:
+        """Vectors of another would be stored under this one's name."""
+        opened = self._open()
+        if opened.model != self._model:
+            raise Unavailable("The model's files have changed since the start. Start again once they are all there.")
+        return opened
 
     @contextmanager
     def _opened(self) -> Iterator[Embedder]:

@@ -13,6 +13,7 @@ import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime_errors
 
 from kb.engine.embedding.graph import MASK_INPUT, TOKENS_INPUT
+from kb.engine.embedding.prompts import Prompts
 from kb.engine.embedding.tokenizing import KEPT_QUERIES, find_token_spans, open_tokenizer
 from kb.engine.errors import Unavailable
 from kb.engine.model import Computing, EmbeddingModel, Vector, Vectors
@@ -40,12 +41,14 @@ class OnnxEmbedder:
         *,
         tokenizer: Path,
         graph: Path,
+        prompts: Prompts,
         threads: int,
         batches_at_once: int = 1,
         computing: Computing,
     ) -> None:
         self.model: Final = model
         self.computing: Final = computing
+        self._prompts = prompts
         self._batches_at_once = batches_at_once
         self._whole_text = open_tokenizer(tokenizer)
         self._window = open_tokenizer(tokenizer)
@@ -55,7 +58,7 @@ class OnnxEmbedder:
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         # One text at a time: the tokenizer's own batches start a pool of threads as wide as the machine.
-        tokens = [self._window.encode(text).ids for text in texts]
+        tokens = [self._window.encode(self._prompts.passage + text).ids for text in texts]
         vectors = np.empty((len(tokens), self.model.dimension), np.float32)
 
         def embed_batch(batch: list[int]) -> None:
@@ -68,7 +71,7 @@ class OnnxEmbedder:
 
     def embed_query(self, text: str) -> Vector:
         """Not to be written to: of the last queries, by what the model sees of them, the vectors are kept."""
-        return self._embed_tokens(np.array(self._window.encode(text).ids, np.int32).tobytes())
+        return self._embed_tokens(np.array(self._window.encode(self._prompts.query + text).ids, np.int32).tobytes())
 
     def _embed_one(self, tokens: bytes) -> Vector:
         vector: Vector = self._run([np.frombuffer(tokens, np.int32)])[0]

@@ -17,7 +17,8 @@ from kb.engine.embedding.devices import (
     has_extra,
 )
 from kb.engine.embedding.graph import GRAPH_VERSION, write_graph
-from kb.engine.embedding.weights import WEIGHTS_FILE, read_digest, read_tensors
+from kb.engine.embedding.prompts import Prompts, count_prompt_tokens, read_prompts
+from kb.engine.embedding.weights import WEIGHTS_FILE, read_digest, read_tensors, require_tensors
 from kb.engine.errors import Unavailable
 from kb.engine.model import Computing, EmbeddingModel, WantedDevice
 from kb.engine.ports import Embedder
@@ -27,6 +28,8 @@ from kb.engine.ports import Embedder
 _GOLDEN_TEXT = "how do I reset my password?"
 _GOLDEN_VECTOR = Path(__file__).with_name("golden.npy")
 _LEAST_AGREEMENT = 0.9999
+# Seconds are lost with longer ones, and those that see so much at once count no places that they could run out of.
+_LONGEST_WINDOW_TRIED = 1024
 
 log = logging.getLogger(__name__)
 
@@ -39,11 +42,14 @@ def read_model(folder: Path) -> EmbeddingModel:
         if not has_extra():
             raise
         return describe_any_model(folder)
+    digest = _weights_digest(folder)
+    require_tensors(folder / WEIGHTS_FILE)
     return EmbeddingModel(
         name=folder.name,
         dimension=architecture.hidden_size,
         window=architecture.window,
-        fingerprint=f"{folder.name}-{_weights_digest(folder)[:12]}-fp32",
+        fingerprint=f"{folder.name}-{digest[:12]}{_prompts_digest(folder)}-fp32",
+        prompt_tokens=count_prompt_tokens(folder),
     )
 
 
@@ -83,6 +89,7 @@ def _open_on_onnx(folder: Path, graph_dir: Path, computing: Computing, threads: 
                 read_model(folder),
                 tokenizer=tokenizer,
                 graph=graph,
+                prompts=read_prompts(folder),
                 threads=threads,
                 batches_at_once=batches_at_once,
                 computing=computing,
@@ -111,9 +118,8 @@ def _open_on_torch(folder: Path, computing: Computing, threads: int) -> Embedder
         folder=folder,
         tokenizer=tokenizer_file(folder),
         computing=computing,
+        prompts=read_prompts(folder),
         threads=threads,
-        # A graph knows none, and both have to give the same vectors.
-        has_prompts=not has_graph(folder),
     )
     return _checked(folder, embedder)
 
@@ -122,7 +128,11 @@ def _checked(folder: Path, embedder: Embedder) -> Embedder:
     vector = embedder.embed_query(_GOLDEN_TEXT)
     if vector.shape != (embedder.model.dimension,) or not np.isfinite(vector).all():
         raise Unavailable(f"The model {folder.name} does not give vectors such as its files announce.")
-    if has_graph(folder) and _weights_digest(folder) == PINNED_SHA256[WEIGHTS_FILE]:
+    if embedder.model.window <= _LONGEST_WINDOW_TRIED:
+        # As long as can be: one that sees less than its files say would fail at the first long text.
+        embedder.embed_query("a " * embedder.model.window)
+    is_bundled = has_graph(folder) and _weights_digest(folder) == PINNED_SHA256[WEIGHTS_FILE]
+    if is_bundled and read_prompts(folder) == Prompts():
         agreement = float(vector @ np.load(_GOLDEN_VECTOR))
         # Written so that a vector of NaN fails too.
         if not agreement >= _LEAST_AGREEMENT:
@@ -133,6 +143,12 @@ def _checked(folder: Path, embedder: Embedder) -> Embedder:
 def _graph_name(folder: Path) -> str:
     inputs = f"{_weights_digest(folder)} {read_architecture(folder)}"
     return f"{folder.name}-{hashlib.sha256(inputs.encode()).hexdigest()[:16]}-v{GRAPH_VERSION}.onnx"
+
+
+def _prompts_digest(folder: Path) -> str:
+    """Nothing of a model that has none, as most."""
+    prompts = read_prompts(folder)
+    return "" if prompts == Prompts() else f"-{hashlib.sha256(repr(prompts).encode()).hexdigest()[:6]}"
 
 
 def _weights_digest(folder: Path) -> str:

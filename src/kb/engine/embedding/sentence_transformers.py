@@ -6,7 +6,7 @@ of them ever has to embed anew what the other has embedded. Nothing is fetched: 
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,9 +18,11 @@ import torch
 from huggingface_hub import constants as hub
 from safetensors import SafetensorError
 from sentence_transformers import SentenceTransformer
-from transformers.utils.logging import disable_progress_bar
+from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
+from kb.engine.embedding.config_files import refusal
 from kb.engine.embedding.devices import BROKEN_PACKAGE, DeviceLost, explain_broken_extra
+from kb.engine.embedding.prompts import Prompts
 from kb.engine.embedding.tokenizing import KEPT_QUERIES, find_token_spans, open_tokenizer
 from kb.engine.errors import Unavailable
 from kb.engine.model import Computing, EmbeddingModel, Vector, Vectors
@@ -29,6 +31,10 @@ from kb.engine.model import Computing, EmbeddingModel, Vector, Vectors
 # ONNX Runtime: docs/decisions/0033.
 BATCH_ON_DEVICE = 32
 BATCH_ON_PROCESSOR = 8
+
+# Half of a network's precision would be enough to run it, and give other vectors than those of other machines.
+_LOADING = {"dtype": torch.float32, "use_safetensors": True}
+_MANY_SCRIPTS = "Naïve Café in ÜBERSEE, don't! 東京 ЖЮЛЬ Ψυχή 🚀 x_1 e-mail"
 
 log = logging.getLogger(__name__)
 
@@ -54,18 +60,20 @@ class SentenceTransformersEmbedder:
         folder: Path,
         tokenizer: Path,
         computing: Computing,
+        prompts: Prompts,
         threads: int,
-        has_prompts: bool,
     ) -> None:
-        """With `has_prompts`, what the model's files say is put in front of queries and passages."""
         self.model: Final = model
         self.computing: Final = computing
+        self._prompts = prompts
         self._turn = threading.Lock()
         self._whole_text = open_tokenizer(tokenizer)
         self._window = open_tokenizer(tokenizer)
         self._window.enable_truncation(model.window)
         with _translated_damage(model), translated_errors(computing):
-            self._network = _open_network(folder, computing, threads, has_prompts=has_prompts)
+            self._network = _open_network(folder, computing, threads)
+            _require_all_weights(self._network, tokenizer.parent, model)
+            self._require_the_same_tokens()
         self._network.max_seq_length = model.window
         self._batch = BATCH_ON_PROCESSOR if computing.device == "cpu" else BATCH_ON_DEVICE
         self._embed_seen = lru_cache(KEPT_QUERIES)(self._embed_one)
@@ -73,7 +81,7 @@ class SentenceTransformersEmbedder:
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         if not texts:
             return np.empty((0, self.model.dimension), np.float32)
-        return self._encode(self._network.encode_document, texts)
+        return self._encode(texts, self._prompts.passage)
 
     def embed_query(self, text: str) -> Vector:
         """Not to be written to: of the last queries, by what the model sees of them, the vectors are kept."""
@@ -81,40 +89,55 @@ class SentenceTransformersEmbedder:
         return self._embed_seen(_Query(tokens, text))
 
     def _embed_one(self, query: _Query) -> Vector:
-        vector: Vector = self._encode(self._network.encode_query, [query.text])[0]
+        vector: Vector = self._encode([query.text], self._prompts.query)[0]
         vector.flags.writeable = False
         return vector
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         return find_token_spans(self._whole_text, text)
 
-    def _encode(self, encode: Callable[..., Any], texts: Sequence[str]) -> Vectors:  # Any: it has no types of its own
+    def _require_the_same_tokens(self) -> None:
+        """The libraries make a tokenizer of their own from the files, and what they leave out is guessed.
+
+        By others than those of `tokenizer.json` vectors would not be those of ONNX Runtime, and chunks be too long.
+        """
+        if list(self._network.tokenizer(_MANY_SCRIPTS)["input_ids"]) != self._window.encode(_MANY_SCRIPTS).ids:
+            reason = (
+                "sentence-transformers makes other tokens than its tokenizer.json; tokenizer_config.json may be missing"
+            )
+            raise refusal(self.model.name, reason)
+
+    def _encode(self, texts: Sequence[str], prompt: str) -> Vectors:
+        # What fits may be more again the next time.
+        batch = min(self._batch, len(texts))
         with self._turn, translated_errors(self.computing):
             while True:
                 try:
-                    vectors = encode(
+                    vectors = self._network.encode(
                         list(texts),
-                        batch_size=self._batch,
+                        prompt=prompt,
+                        batch_size=batch,
                         normalize_embeddings=True,
                         convert_to_numpy=True,
                         show_progress_bar=False,
                     )
                     return np.ascontiguousarray(vectors, np.float32)
                 except torch.OutOfMemoryError:
-                    if self._batch == 1:
+                    if batch == 1:
                         raise
-                    self._batch //= 2
+                    batch //= 2
                 # Outside the handler, whose traceback would keep the batch that did not fit.
-                log.warning("The device has too little memory; going on with batches of %d.", self._batch)
+                log.warning("The device has too little memory; going on with batches of %d.", batch)
                 torch.cuda.empty_cache()
 
 
-def _open_network(folder: Path, computing: Computing, threads: int, *, has_prompts: bool) -> Any:
+def _open_network(folder: Path, computing: Computing, threads: int) -> Any:  # Any: it has no types of its own
     # It is asked for nothing, and this makes sure: by default libraries look there for newer files.
     hub.HF_HUB_OFFLINE = True
     hub.HF_HUB_DISABLE_TELEMETRY = True
-    # It would be drawn into the log.
+    # Both would be drawn into the log.
     disable_progress_bar()
+    set_verbosity_error()
     # Full precision in products: by a shorter one vectors would differ from those of other machines.
     torch.set_float32_matmul_precision("highest")
     torch.backends.cudnn.allow_tf32 = False
@@ -123,11 +146,21 @@ def _open_network(folder: Path, computing: Computing, threads: int, *, has_promp
         str(folder),
         # torch has no other word for AMD's.
         device="cpu" if computing.device == "cpu" else "cuda",
-        prompts=None if has_prompts else {"query": "", "document": ""},
         local_files_only=True,
         trust_remote_code=False,
-        model_kwargs={"dtype": torch.float32, "use_safetensors": True},
+        model_kwargs=_LOADING,
     )
+
+
+def _require_all_weights(network: Any, folder: Path, model: EmbeddingModel) -> None:
+    """What is missing in the files is made up by chance, without a word: each process would have vectors of its own."""
+    _, told = type(network[0].auto_model).from_pretrained(
+        str(folder), output_loading_info=True, local_files_only=True, **_LOADING
+    )
+    # What pools by another way than kb takes part in nothing here.
+    missing = sorted(name for name in told["missing_keys"] if not name.startswith("pooler."))
+    if missing:
+        raise refusal(model.name, f"its weights are not all there ({len(missing)} are missing, such as {missing[0]})")
 
 
 @contextmanager
@@ -145,8 +178,8 @@ def translated_errors(computing: Computing) -> Iterator[None]:
         yield
     except torch.OutOfMemoryError as error:
         raise Unavailable("The device has too little memory for the embedding model at the moment.") from error
-    except (AssertionError, RuntimeError) as error:
-        # The first is what torch says of a device that it turns out not to have.
+    except (AssertionError, IndexError, RuntimeError) as error:
+        # The first is what torch says of a device that it turns out not to have, the second of text beyond a window.
         if computing.device == "cpu":
             raise Unavailable("The embedding model could not be run.") from error
         raise DeviceLost(f"The device ({computing.device}) has failed; the model is opened anew.") from error

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,24 +20,51 @@ Tensor = npt.NDArray[np.float32]
 
 
 def read_tensors(path: Path) -> Mapping[str, Tensor]:
-    """The float32 tensors of the file, mapped into memory and not read until they are used."""
-    try:
+    """The tensors of floats in the file; those of 32 bits are mapped into memory and not read until they are used."""
+    with _refused_if_damaged():
         mapped = np.memmap(path, np.uint8, "r")
-        # Eight bytes tell the header's length; the tensors' offsets count from the header's end.
-        content = 8 + int.from_bytes(mapped[:8].tobytes(), "little")
-        header = json.loads(mapped[8:content].tobytes())
+        content, header = _read_header(mapped)
         return {
-            name: _tensor(mapped[content:], entry)
+            name: _WIDENED[entry["dtype"]](mapped[content:][slice(*entry["data_offsets"])]).reshape(entry["shape"])
             for name, entry in header.items()
-            if name != "__metadata__" and entry["dtype"] == "F32"
+            if entry["dtype"] in _WIDENED
         }
-    except (ValueError, KeyError) as error:
+
+
+def require_tensors(path: Path) -> None:
+    """Raise `Unavailable` if the file is none with tensors, as what stands for a large file until that is fetched."""
+    with _refused_if_damaged():
+        _read_header(np.memmap(path, np.uint8, "r"))
+
+
+def _read_header(mapped: npt.NDArray[np.uint8]) -> tuple[int, dict[str, Any]]:
+    """Where the tensors begin, from where their offsets count, and what is told of each."""
+    # Eight bytes tell the header's length.
+    content = 8 + int.from_bytes(mapped[:8].tobytes(), "little")
+    header: dict[str, Any] = json.loads(mapped[8:content].tobytes())
+    header.pop("__metadata__", None)
+    return content, header
+
+
+@contextmanager
+def _refused_if_damaged() -> Iterator[None]:
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise Unavailable("The model's weights are damaged; fetch the model again.") from error
 
 
-def _tensor(mapped: npt.NDArray[np.uint8], entry: Mapping[str, Any]) -> Tensor:
-    begin, end = entry["data_offsets"]
-    return mapped[begin:end].view("<f4").reshape(entry["shape"])
+def _widen_bfloat16(content: npt.NDArray[np.uint8]) -> Tensor:
+    """Of a float of 32 bits it is the upper half."""
+    return (content.view("<u2").astype(np.uint32) << 16).view(np.float32)
+
+
+# Of each number its value, exactly.
+_WIDENED: Mapping[str, Callable[[npt.NDArray[np.uint8]], Tensor]] = {
+    "F32": lambda content: content.view("<f4"),
+    "F16": lambda content: content.view("<f2").astype(np.float32),
+    "BF16": _widen_bfloat16,
+}
 
 
 def read_digest(weights: Path) -> str:
