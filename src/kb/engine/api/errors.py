@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 
 from kb.engine.api.parameters import NO_NUL, NOT_BLANK
-from kb.engine.errors import InvalidRequest, KbError, code_of
+from kb.engine.errors import InvalidRequest, KbError
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +111,7 @@ def add_error_handlers(app: FastAPI) -> None:
 
 def _render_kb_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, KbError)  # noqa: S101 - registered for this class
-    code = code_of(error)
+    code = error.code
     if STATUS_OF_CODE[code] >= 500:
         # What was said on purpose says all; only where something else is behind it does the way there tell more.
         log.warning("%s %s: %s", request.method, request.url.path, error.message, exc_info=error.__cause__)
