@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 
+from kb.engine.api.marks import REQUEST_ID
 from kb.engine.api.parameters import NO_NUL, NOT_BLANK
 from kb.engine.errors import InvalidRequest, KbError
 
@@ -178,7 +179,7 @@ def _methods_at(request: Request) -> str:
 
 
 def _render_unexpected(request: Request, error: Exception) -> Response:
-    request_id = request.scope.get("kb.request_id", "")
+    request_id = request.scope.get(REQUEST_ID, "")
     log.error("Request %s: %s %s failed.", request_id, request.method, request.url.path, exc_info=error)
     return problem(
         "internal_error",
