@@ -5,7 +5,6 @@ around random topics: how long a search takes does not depend on what they mean.
 """
 
 import ast
-import hashlib
 import random
 import sysconfig
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from kb.engine.model import IndexedChunk, IndexedText, Lane, NewDocument, NoteSubmission, Passage, Vectors
+from kb.engine.model.hashes import hash_of
 from kb.engine.ports import Store
 from kb.engine.storage import open_store
 
@@ -99,7 +99,7 @@ def _add(store: Store, number: int, text: IndexedText) -> None:
         filename=f"{number}.md",
         source_path=None,
         size_bytes=len(note.encode()),
-        content_hash=f"sha256:{hashlib.sha256(note.encode()).hexdigest()}",
+        content_hash=hash_of(note.encode()),
         original=None,
         note_text=note,
         tags=("all", f"group-{number % 100}"),

@@ -28,8 +28,8 @@ from bench.agents_at_work.programs import Programs, start_programs
 from bench.filled_base import fill_base, make_queries
 from kb.access import Access
 from kb.engine.api import search as route
-from kb.engine.api.answers import render_search
 from kb.engine.api.app import create_app
+from kb.engine.api.search import render_search
 from kb.engine.embedding import read_model
 from kb.engine.models_on_disk import model_locations
 from kb.engine.search import hybrid

@@ -25,7 +25,7 @@ from kb.engine.originals.bucket import GRACE, open_bucket
 from kb.engine.ports import Embedder
 from kb.engine.reserve import Reserve
 from kb.engine.storage import open_store
-from kb.engine.upkeep.housekeeping import keep_forgetting
+from kb.engine.upkeep.forgetting import keep_forgetting
 from kb.engine.wiring import Engine, EngineOptions
 
 PDF = make_text_pdf(["The walrus rests on the ice.", "The otter swims in the river."])

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 from tests.api.calls import V1, AddDocument, Json, assert_problem
 
-from kb.engine.api.answers import SearchAnswer
+from kb.engine.api.search import SearchAnswer
 
 HIT_FIELDS = {
     *("chunk_id", "chunk_uuid", "document_id", "document_uuid", "title", "filename", "source_path", "doc_type"),

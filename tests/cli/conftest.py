@@ -8,7 +8,7 @@ from tests.engine_program import EngineAlone, EngineProgram
 from typer.testing import CliRunner, Result
 
 from kb.cli.main import app
-from kb.cli.warning import warn_once
+from kb.cli.unknown_names import warn_once
 
 Kb = Callable[..., Result]
 Sync = Callable[..., Result]

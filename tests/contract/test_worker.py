@@ -17,7 +17,7 @@ from kb.engine.ingestion.worker import WAIT_FOR_ROOM
 from kb.engine.model import Computing, EmbeddingModel, FileSubmission, JobStatus, NoteSubmission, Vector, Vectors
 from kb.engine.originals import FolderOriginals
 from kb.engine.ports import Embedder, Store
-from kb.engine.upkeep.housekeeping import KEEP_FINISHED_JOBS, forget_the_old
+from kb.engine.upkeep.forgetting import KEEP_FINISHED_JOBS, forget_the_old
 
 
 @dataclass

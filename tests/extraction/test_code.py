@@ -138,7 +138,7 @@ def test_code_with_no_text_has_none_to_find(tmp_path: Path) -> None:
     with pytest.raises(Unreadable) as refused:
         read_file(file)
 
-    assert refused.value.reason == "no_text_found"
+    assert refused.value.code == "no_text_found"
 
 
 def test_long_code_is_read_in_parts(tmp_path: Path) -> None:

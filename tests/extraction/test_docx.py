@@ -293,7 +293,7 @@ def test_a_damaged_body_is_told(tmp_path: Path) -> None:
     with pytest.raises(Unreadable) as refusal:
         read_file(path)
 
-    assert refusal.value.reason == "corrupt_file"
+    assert refusal.value.code == "corrupt_file"
 
 
 def test_an_encrypted_document_is_told() -> None:
@@ -301,4 +301,4 @@ def test_an_encrypted_document_is_told() -> None:
     with pytest.raises(Unreadable) as refusal:
         read_sample("docx/encrypted.docx")
 
-    assert refusal.value.reason == "encrypted_file"
+    assert refusal.value.code == "encrypted_file"

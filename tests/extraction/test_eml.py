@@ -163,7 +163,7 @@ def test_an_encrypted_mail_says_so(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(Unreadable) as refused:
         mail(tmp_path, content)
 
-    assert refused.value.reason == "encrypted_file"
+    assert refused.value.code == "encrypted_file"
 
 
 def test_a_mail_whose_text_is_sealed_in_a_signature_says_what_to_do(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_mail_whose_text_is_sealed_in_a_signature_says_what_to_do(tmp_path: Pa
     with pytest.raises(Unreadable) as refused:
         mail(tmp_path, b"Content-Type: application/pkcs7-mime; smime-type=signed-data; name=smime.p7m\n\nMIIB")
 
-    assert refused.value.reason == "encrypted_file"
+    assert refused.value.code == "encrypted_file"
     assert "signature" in str(refused.value)
     assert "add that" in str(refused.value)
 
@@ -234,7 +234,7 @@ def test_mails_in_mails_are_read_up_to_an_honest_depth(tmp_path: Path) -> None:
     for depth in (100, 10_000):
         with pytest.raises(Unreadable) as refused:
             mail(tmp_path, forward * depth + b"\nthe last")
-        assert refused.value.reason == "extraction_limit"
+        assert refused.value.code == "extraction_limit"
 
 
 def test_huge_headers_take_no_time(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_a_book_locked_by_its_shop_is_told_apart(tmp_path: Path) -> None:
     with pytest.raises(Unreadable) as refused:
         read_file(changed(tmp_path, "epub/ebooklib.epub", members))
 
-    assert refused.value.reason == "encrypted_file"
+    assert refused.value.code == "encrypted_file"
     assert "DRM" in refused.value.message
 
 
@@ -153,7 +153,7 @@ def test_a_book_that_names_no_files_is_damaged(tmp_path: Path) -> None:
     with pytest.raises(Unreadable) as refused:
         read_file(changed(tmp_path, "epub/ebooklib.epub", {"META-INF/container.xml": None, "EPUB/content.opf": None}))
 
-    assert refused.value.reason == "corrupt_file"
+    assert refused.value.code == "corrupt_file"
 
 
 @pytest.mark.parametrize("link", ["../../../../etc/passwd", "/etc/passwd", "file:///etc/passwd"])
@@ -164,7 +164,7 @@ def test_nothing_outside_the_book_is_read(tmp_path: Path, link: str) -> None:
     with pytest.raises(Unreadable) as refused:
         read_file(changed(tmp_path, "epub/ebooklib.epub", {"EPUB/content.opf": package}))
 
-    assert refused.value.reason == "corrupt_file"
+    assert refused.value.code == "corrupt_file"
 
 
 def test_a_chapter_named_many_times_is_read_once(tmp_path: Path) -> None:

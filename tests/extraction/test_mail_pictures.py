@@ -119,4 +119,4 @@ def test_a_picture_that_the_mail_does_not_hold_is_refused(tmp_path: Path) -> Non
     with pytest.raises(Unreadable) as refusal:
         open_pictures(saved(mail(), tmp_path))("scan.png")
 
-    assert refusal.value.reason == "corrupt_file"
+    assert refusal.value.code == "corrupt_file"

@@ -85,7 +85,7 @@ def test_blank_markdown_is_unreadable(tmp_path: Path) -> None:
     with pytest.raises(Unreadable) as refused:
         read_file(file)
 
-    assert refused.value.reason == "no_text_found"
+    assert refused.value.code == "no_text_found"
 
 
 @given(st.text(alphabet=st.sampled_from("a #=-\n`~|>*1."), max_size=200))

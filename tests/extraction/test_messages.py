@@ -68,7 +68,7 @@ def test_reasons_arrive_with_code_and_sentence() -> None:
     for key, parse_message in (("error", parse_head), ("unread", parse_part), ("unread", parse_reading)):
         with pytest.raises(Unreadable) as refused:
             parse_message(parse(render({key: told})))
-        assert (refused.value.reason, refused.value.message) == ("encrypted_file", "It is locked.")
+        assert (refused.value.code, refused.value.message) == ("encrypted_file", "It is locked.")
 
 
 def test_half_a_character_becomes_a_question_mark() -> None:

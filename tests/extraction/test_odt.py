@@ -163,4 +163,4 @@ def test_an_encrypted_document_is_told() -> None:
     with pytest.raises(Unreadable) as refusal:
         read_sample("odt/encrypted.odt")
 
-    assert refusal.value.reason == "encrypted_file"
+    assert refusal.value.code == "encrypted_file"

@@ -35,7 +35,7 @@ def test_what_is_no_picture_of_the_document_is_refused(name: str, code: str) -> 
     with pytest.raises(Unreadable) as refusal:
         open_pictures(SAMPLES / "docx" / "pier.docx")(name)
 
-    assert refusal.value.reason == code
+    assert refusal.value.code == code
 
 
 @pytest.mark.parametrize(("reader", "sample"), [("docx", "docx/bienen.docx"), ("pptx", "pptx/river.pptx")])

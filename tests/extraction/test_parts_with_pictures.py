@@ -46,7 +46,7 @@ def test_a_scan_of_which_most_is_damaged_fails(tmp_path: Path) -> None:
     with pytest.raises(Unreadable) as refused:
         read_file(path)
 
-    assert refused.value.reason == "corrupt_file"
+    assert refused.value.code == "corrupt_file"
 
 
 def test_one_damaged_picture_does_not_spoil_the_others(tmp_path: Path) -> None:
@@ -72,4 +72,4 @@ def test_what_is_read_ahead_of_a_picture_is_bounded_as_well(tmp_path: Path) -> N
     with pytest.raises(Unreadable) as refused:
         read_file(path, Limits(characters=10_000))
 
-    assert refused.value.reason == "extraction_limit"
+    assert refused.value.code == "extraction_limit"

@@ -220,7 +220,7 @@ def test_a_password_is_told_as_such(name: str) -> None:
     with pytest.raises(Unreadable, match="password") as caught:
         read_once(f"pdf/{name}")
 
-    assert caught.value.reason == "encrypted_file"
+    assert caught.value.code == "encrypted_file"
 
 
 def test_a_file_that_opens_without_a_password_is_read_though_it_is_encrypted() -> None:
@@ -243,7 +243,7 @@ def test_a_stump_is_a_corrupt_file(tmp_path: Path, length: int) -> None:
     with pytest.raises(Unreadable) as caught:
         pdf.read(stump)
 
-    assert caught.value.reason == "corrupt_file"
+    assert caught.value.code == "corrupt_file"
 
 
 def test_too_many_pages_are_refused_before_any_is_read(tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_too_many_pages_are_refused_before_any_is_read(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="20,001 pages") as caught:
         read_file(path)
 
-    assert caught.value.reason == "extraction_limit"
+    assert caught.value.code == "extraction_limit"
 
 
 def test_a_page_that_cannot_be_loaded_takes_no_other_with_it(tmp_path: Path) -> None:

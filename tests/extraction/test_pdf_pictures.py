@@ -252,7 +252,7 @@ def test_a_picture_of_too_many_pixels_is_refused_before_it_is_decoded(tmp_path: 
     with pytest.raises(Unreadable, match="60,000 x 60,000") as caught:
         open_pictures(path)("page 1")
 
-    assert caught.value.reason == "extraction_limit"
+    assert caught.value.code == "extraction_limit"
 
 
 def test_a_page_of_a_hundred_thousand_objects_is_looked_at_in_no_time(tmp_path: Path) -> None:

@@ -324,7 +324,7 @@ def test_a_picture_that_is_cut_short_says_that_it_is_damaged(tmp_path: Path, nam
     with pytest.raises(Unreadable) as refused:
         read(path)
 
-    assert refused.value.reason == "corrupt_file"
+    assert refused.value.code == "corrupt_file"
 
 
 def test_a_page_of_a_tiff_that_is_damaged_leaves_the_others(tmp_path: Path) -> None:
@@ -357,7 +357,7 @@ def test_a_picture_too_large_says_so_at_once(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="60,000 x 60,000") as refused:
         read(path)
 
-    assert refused.value.reason == "extraction_limit"
+    assert refused.value.code == "extraction_limit"
 
 
 @pytest.mark.parametrize(("pages", "is_read"), [(5_000, True), (5_001, False)])
@@ -371,7 +371,7 @@ def test_a_file_of_too_many_pages_says_so(tmp_path: Path, pages: int, *, is_read
     else:
         with pytest.raises(Unreadable, match="more than 5,000 pages") as refused:
             read(path)
-        assert refused.value.reason == "extraction_limit"
+        assert refused.value.code == "extraction_limit"
 
 
 @given(st.integers(0, 2**32))

@@ -152,7 +152,7 @@ def test_a_picture_too_large_to_decode_says_so_before_it_is(content: bytes) -> N
     with pytest.raises(Unreadable) as refused:
         decode(BytesIO(content))
 
-    assert refused.value.reason == "extraction_limit"
+    assert refused.value.code == "extraction_limit"
     assert "Scale it down" in refused.value.message
 
 
@@ -171,7 +171,7 @@ def test_a_picture_cut_short_is_damaged(format: str, share: float) -> None:
     with pytest.raises(Unreadable) as refused:
         decode(BytesIO(content[: int(len(content) * share)]))
 
-    assert refused.value.reason == "corrupt_file"
+    assert refused.value.code == "corrupt_file"
     assert "save it as PNG or JPEG" in refused.value.message
 
 
@@ -183,7 +183,7 @@ def test_what_is_none_of_the_known_kinds_is_refused_as_such(content: bytes) -> N
     with pytest.raises(Unreadable) as refused:
         decode(BytesIO(content))
 
-    assert refused.value.reason == "unsupported_format"
+    assert refused.value.code == "unsupported_format"
 
 
 def test_a_kind_that_was_not_asked_for_is_not_decoded() -> None:

@@ -53,7 +53,7 @@ def test_a_blank_text_is_unreadable(tmp_path: Path) -> None:
     with pytest.raises(Unreadable) as refused:
         read_file(file)
 
-    assert refused.value.reason == "no_text_found"
+    assert refused.value.code == "no_text_found"
 
 
 def test_a_long_text_is_read_in_parts_that_end_with_a_paragraph(tmp_path: Path) -> None:

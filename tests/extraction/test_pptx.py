@@ -156,4 +156,4 @@ def test_an_encrypted_presentation_is_told() -> None:
     with pytest.raises(Unreadable) as refusal:
         read_sample("pptx/encrypted.pptx")
 
-    assert refusal.value.reason == "encrypted_file"
+    assert refusal.value.code == "encrypted_file"

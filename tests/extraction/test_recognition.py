@@ -71,7 +71,7 @@ def hear_all(recognition: Recognition, count: int) -> list[str]:
         try:
             heard.append(recognition.answer().text)
         except Unreadable as reason:
-            heard.append(reason.reason)
+            heard.append(reason.code)
     return heard
 
 
@@ -168,7 +168,7 @@ def test_nothing_is_read_twice_and_nothing_without_end(recognise: Callable[..., 
     assert all(recognition.ask(Picture(f"page {number}", is_page=True)) for number in range(MAX_PAGES))
     with pytest.raises(Unreadable) as refused:
         recognition.ask(Picture("one page more", is_page=True))
-    assert refused.value.reason == "extraction_limit"
+    assert refused.value.code == "extraction_limit"
 
 
 def test_models_that_cannot_be_loaded_are_not_the_files_fault(

@@ -247,7 +247,7 @@ def test_what_cannot_be_read_says_why(tmp_path: Path, content: bytes, reason: st
     with pytest.raises(Unreadable) as refused:
         read_file(file)
 
-    assert refused.value.reason == reason
+    assert refused.value.code == reason
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_a_reader_that_dies_again_and_again_is_given_up(long_text: Path) -> None
     ):
         read_on(extraction, disturb=signal.SIGKILL, times=MANY_PARTS)
 
-    assert refused.value.reason == "extraction_limit"
+    assert refused.value.code == "extraction_limit"
     assert len(extraction.unread) == 4
 
 
@@ -191,7 +191,7 @@ def test_what_takes_more_than_a_document_may_is_refused(long_text: Path, limits:
     with pytest.raises(Unreadable) as refused:
         read_file(long_text, limits)
 
-    assert refused.value.reason == code
+    assert refused.value.code == code
 
 
 def test_a_reader_that_computes_without_end_is_ended(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_a_reader_that_computes_without_end_is_ended(tmp_path: Path) -> None:
     with pytest.raises(Unreadable) as refused:
         read_file(endless, Limits(cpu_seconds=1))
 
-    assert refused.value.reason == "extraction_timeout"
+    assert refused.value.code == "extraction_timeout"
 
 
 def test_a_file_that_vanished_is_not_to_blame(tmp_path: Path) -> None:

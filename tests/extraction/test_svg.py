@@ -215,4 +215,4 @@ def test_what_cannot_be_read_says_why(tmp_path: Path, content: str, reason: str)
     with pytest.raises(Unreadable) as refused:
         read_file(path)
 
-    assert refused.value.reason == reason
+    assert refused.value.code == reason

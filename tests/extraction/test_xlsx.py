@@ -118,7 +118,7 @@ def test_a_workbook_with_a_password_says_so() -> None:
     with pytest.raises(Unreadable) as raised:
         read_sample("xlsx/locked.xlsx")
 
-    assert raised.value.reason == "encrypted_file"
+    assert raised.value.code == "encrypted_file"
 
 
 def changed(sample: str, into: Path, parts: dict[str, str]) -> Path:

@@ -12,7 +12,7 @@ from tests.hostile.hostile_file import NO_TEXT, READ, TIMEOUT, HostileFile
 from tests.hostile.markup import FOREIGN_TEXT
 from tests.reading import ReadDocument, read_file
 
-from kb.engine.errors import Unreadable, UnsupportedFormat, code_of
+from kb.engine.errors import Unreadable, UnsupportedFormat
 from kb.engine.ingestion.extraction.reader_process import Limits
 
 AT_ONCE = 2
@@ -53,7 +53,7 @@ def read_hostile(file: HostileFile) -> Ending:
         try:
             document = read_file(path, IMPATIENT if TIMEOUT in file.ends else PATIENT)
         except (Unreadable, UnsupportedFormat) as error:
-            return Ending(file, code_of(error), time.monotonic() - started_at)
+            return Ending(file, error.code, time.monotonic() - started_at)
         text, seconds = document.text, time.monotonic() - started_at
         fingerprint, has_foreign_text = hash(repr(document.parts)), FOREIGN_TEXT in text
         code = READ if text.strip() else NO_TEXT

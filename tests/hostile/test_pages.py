@@ -23,7 +23,7 @@ def draw(file: HostileFile, folder: Path) -> str:
             format_of(file), path, 1, width=WIDTH, find_stretches=lambda text: [(0, len(text))][: len(text)]
         )
     except Unreadable as refusal:
-        return refusal.reason
+        return refusal.code
     width, height = struct.unpack(">2I", picture.png[16:24])
     assert 1 <= width <= WIDTH, file.filename
     assert 1 <= height <= MAX_HEIGHT, file.filename

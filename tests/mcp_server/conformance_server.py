@@ -45,11 +45,12 @@ from kb.listening import listen, url_of
 from kb.mcp import resources
 from kb.mcp.announcements import Announcements
 from kb.mcp.app import PATH
+from kb.mcp.caller import Caller
 from kb.mcp.exchange import Exchange
 from kb.mcp.guard import Guard
 from kb.mcp.http import HttpEndpoint
 from kb.mcp.server import Context, KnowledgeServer, build_server
-from kb.mcp.tools import Caller, ReportProgress
+from kb.mcp.tools import ReportProgress
 from kb.mcp.tools import Tool as KbTool
 from kb.mcp.toolsets.kb import KB_TOOLS
 from kb.mcp.watched_engine import WatchedEngine

@@ -8,7 +8,8 @@ from tests.mcp_server.programs import Json
 
 from kb.access import Access
 from kb.mcp.app import McpOptions, open_app
-from kb.mcp.tools import Call, Caller, Effect, Tool
+from kb.mcp.caller import Caller
+from kb.mcp.tools import Call, Effect, Tool
 
 pytestmark = pytest.mark.anyio
 WRITER = Caller("writer", can_write=True)

@@ -22,9 +22,9 @@ from tests.mcp_server.shared_programs import (
 )
 
 from kb.client import EngineClient
+from kb.mcp.caller import Caller
 from kb.mcp.calling import ToolCalls
 from kb.mcp.file_roots import FileRoots
-from kb.mcp.tools import Caller
 from kb.mcp.toolsets.kb import KB_TOOLS
 from kb.mcp.uploads import open_uploads
 from kb.mcp.watched_engine import WatchedEngine

@@ -122,7 +122,7 @@ ACCESS = (
     Mutant(
         "The reading key of an agent cancels tasks.",
         "src/kb/mcp/server.py",
-        "        if not caller_of(context).can_write:\n",
+        "        if not _caller_of(context).can_write:\n",
         "        if False:\n",
         "tests/security/test_reading_keys.py::test_no_other_method_changes_anything_for_a_reading_agent",
     ),

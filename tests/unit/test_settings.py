@@ -195,7 +195,9 @@ def test_listening_on_loopback_or_with_a_key_or_on_demand_is_fine(tmp_path: Path
 def test_a_mistyped_name_is_reported_with_the_nearest_real_one(tmp_path: Path) -> None:
     write_config(tmp_path, 'hots = "x"')
 
-    sentences = settings.warnings({"KB_PROT": "1", "KB_QQ": "1", "KB_API_KEY_FILE": "x", "PATH": ""}, tmp_path)
+    sentences = settings.find_unknown_names(
+        {"KB_PROT": "1", "KB_QQ": "1", "KB_API_KEY_FILE": "x", "PATH": ""}, tmp_path
+    )
 
     assert sentences == [
         "KB_PROT is not a setting of kb and has no effect. Did you mean KB_PORT?",

@@ -3,14 +3,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.engine.storage.sqlite.word_plan import (
-    RANKED_IN_FULL,
-    SMALL_BASE,
-    CountedPhrase,
-    WordPlan,
-    budget_of,
-    plan_words,
-)
+from kb.engine.storage.sqlite.word_plan import RANKED_IN_FULL, SMALL_BASE, WordPlan, budget_of, plan_words
+from kb.engine.storage.words.counting import CountedPhrase
 from kb.engine.storage.words.phrases import Phrase
 
 ROWS = 1_000_000

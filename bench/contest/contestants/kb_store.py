@@ -1,6 +1,5 @@
 """kb without its server: the store and the search that its engine calls, given the queries' vectors."""
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +24,7 @@ from kb.engine.model import (
     Vector,
     Vectors,
 )
+from kb.engine.model.hashes import hash_of
 from kb.engine.model.portable import DocumentRecord, PortableChunk, PortableDocument
 from kb.engine.models_on_disk import model_locations
 from kb.engine.search import hybrid
@@ -113,7 +113,7 @@ class KbStore(Contestant):
             title_is_given=True,
             filename=f"{document.number}.md",
             size_bytes=len(text.encode()),
-            content_hash=_hash(text),
+            content_hash=hash_of(text.encode()),
         )
         passages = zip(document.texts, document.vectors, strict=True)
         self._store.replace_note(
@@ -151,7 +151,7 @@ def _to_portable(document: Document, fingerprint: str) -> PortableDocument:
         filename=f"{document.number}.md",
         source_path=None,
         size_bytes=len(text.encode()),
-        content_hash=_hash(text),
+        content_hash=hash_of(text.encode()),
         original=None,
         tags=tuple(f"below-{percent}" for percent in PERCENTAGES if document.part < percent),
         metadata={},
@@ -172,7 +172,3 @@ def _to_portable(document: Document, fingerprint: str) -> PortableDocument:
 
 def _entitle(document: Document) -> str:
     return " ".join(document.texts[0].split()[:6])
-
-
-def _hash(text: str) -> str:
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"

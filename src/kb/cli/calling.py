@@ -21,7 +21,7 @@ from kb.cli.render.problems import (
     engine_is_unreachable,
     not_an_engine,
 )
-from kb.cli.warning import warn_once
+from kb.cli.unknown_names import warn_once
 from kb.client import EngineClient, EngineTooOld, NotAnEngine
 from kb.settings import ClientSettings, SettingsError, load_client_settings, present_key
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def load_for_engine(flags: Mapping[str, object]) -> "EngineSettings":
     """Makes the data directory, and warns of names that nobody knows. Raises `SettingsError`."""
     from kb.cli.render.programs import unusable_data_dir
-    from kb.cli.warning import warn_once
+    from kb.cli.unknown_names import warn_once
     from kb.settings import SettingsError, load_engine_settings
 
     warn_once()

@@ -12,9 +12,19 @@ version of the document; else it is refused with 412.
 """
 
 from kb.client.calling import Json
-from kb.client.engine import FINISHED, EngineClient
+from kb.client.engine import CONFIRMATION_PHRASE, FINISHED, EngineClient
 from kb.client.errors import EngineTooOld, FileChanged, NotAnEngine
 from kb.client.paging import read_all
 from kb.client.sending import NamedFile
 
-__all__ = ["FINISHED", "EngineClient", "EngineTooOld", "FileChanged", "Json", "NamedFile", "NotAnEngine", "read_all"]
+__all__ = [
+    "CONFIRMATION_PHRASE",
+    "FINISHED",
+    "EngineClient",
+    "EngineTooOld",
+    "FileChanged",
+    "Json",
+    "NamedFile",
+    "NotAnEngine",
+    "read_all",
+]

@@ -17,6 +17,7 @@ USUAL_POLL_SECONDS = 0.5
 LONGEST_POLL_SECONDS = 5.0
 BUNDLE_TYPE = "application/x-tar"
 FINISHED = frozenset({"completed", "failed", "cancelled"})
+CONFIRMATION_PHRASE = "DELETE ALL"
 
 
 class EngineClient(EngineConnection):

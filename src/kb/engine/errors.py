@@ -26,13 +26,11 @@ knows HTTP: `api/errors.py` holds the one table of status codes. A job fails for
 kinds and is tried again on the last two and on anything unexpected; it never ends with the one between.
 """
 
-from typing import ClassVar
-
 from kb.sizes import BYTES_PER_MB
 
 
 class KbError(Exception):
-    code: ClassVar[str] = "internal_error"
+    code: str = "internal_error"
 
     def __init__(self, message: str, **details: object) -> None:
         super().__init__(message)
@@ -108,11 +106,11 @@ class FileTooLarge(TooLarge):
 
 
 class Unreadable(KbError):
-    """A file that cannot become text. The reason is one of the stable codes of I5."""
+    """A file that cannot become text. Its code is one of the stable ones of I5."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
-        self.reason = code
+        self.code = code
 
 
 class TooManyRequests(KbError):
@@ -137,7 +135,3 @@ class Damaged(Unavailable):
 
 class StorageFull(KbError):
     code = "storage_full"
-
-
-def code_of(error: KbError) -> str:
-    return error.reason if isinstance(error, Unreadable) else error.code

@@ -22,7 +22,8 @@ from kb.mcp.calling import ToolCalls
 from kb.mcp.exchange import Exchange
 from kb.mcp.file_roots import FileRoots
 from kb.mcp.guard import HEALTH_PATH, Guard
-from kb.mcp.http import HttpEndpoint, refuse
+from kb.mcp.http import HttpEndpoint
+from kb.mcp.refusals import refuse
 from kb.mcp.server import NAME, build_server
 from kb.mcp.tools import Tool
 from kb.mcp.toolsets.collections import collection_tools

@@ -10,9 +10,10 @@ from pydantic_core import to_json
 
 from kb.client import Json
 from kb.mcp.arguments import find_fault
+from kb.mcp.caller import Caller
 from kb.mcp.errors import ToolError
 from kb.mcp.file_roots import FileRoots
-from kb.mcp.tools import Call, Caller, Effect, ReportProgress, Tool
+from kb.mcp.tools import Call, Effect, ReportProgress, Tool
 from kb.mcp.uploads import Uploads
 from kb.mcp.watched_engine import WatchedEngine
 

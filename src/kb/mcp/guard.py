@@ -9,8 +9,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kb.access import SECURITY_HEADERS, Access, AllowedNames, KeyRing, bearer_key, is_from_another_site
-from kb.mcp.http import refuse
-from kb.mcp.tools import Caller
+from kb.mcp.caller import Caller, note_caller
+from kb.mcp.refusals import refuse
 from kb.serving import IS_ADMITTED
 from kb.version import VERSION
 
@@ -39,7 +39,7 @@ class Guard:
 
         admitted = self._admit(HTTPConnection(scope))
         if isinstance(admitted, Caller):
-            scope["kb.caller"] = admitted
+            note_caller(scope, admitted)
             if scope["path"] != HEALTH_PATH:
                 scope[IS_ADMITTED] = True
             await self._app(scope, receive, send_with_headers)

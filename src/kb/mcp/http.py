@@ -14,7 +14,7 @@ import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
-from mcp.types import INVALID_REQUEST, JSONRPCNotification, JSONRPCRequest
+from mcp.types import JSONRPCNotification, JSONRPCRequest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic_core import to_json
 from starlette.datastructures import Headers, MutableHeaders
@@ -24,11 +24,12 @@ from starlette.types import Message, Receive, Scope, Send
 
 from kb.client import Json
 from kb.mcp.announcements import Announcements
+from kb.mcp.caller import caller_of
 from kb.mcp.errors import SERVER_ERROR, error_message
 from kb.mcp.exchange import DEFAULT_VERSION, Exchange, Malformed, SilentRequest, parse_message, without_progress
+from kb.mcp.refusals import refuse
 from kb.mcp.sdk_errors import with_named_errors
 from kb.mcp.server import KnowledgeServer
-from kb.mcp.tools import Caller
 from kb.serving.held_bodies import Bodies, Body, NoRoom, TooManyValues
 
 # A note of 1,000,000 characters, each escaped as a pair of surrogates (twelve bytes), is 12 MB.
@@ -211,19 +212,6 @@ async def _ending_with_client(request: Request) -> AsyncIterator[None]:
         group.cancel_scope.cancel()
 
 
-def refuse(
-    status: int,
-    error_type: str,
-    message: str,
-    *,
-    request_id: str | int | None = None,
-    headers: Mapping[str, str] | None = None,
-) -> Response:
-    """What the transport refuses by itself, as a JSON-RPC error that says why."""
-    code = INVALID_REQUEST if status in (400, 405, 415) else SERVER_ERROR
-    return _json_response(error_message(request_id, code, message, error_type), status=status, headers=headers)
-
-
 def _cancelled(request: JSONRPCRequest) -> Json:
     """Nobody waits for it any more, but an HTTP request has to have an answer."""
     return error_message(request.id, SERVER_ERROR, "The request was cancelled.", "request_cancelled")
@@ -281,8 +269,7 @@ def _named_session(request: Request) -> str:
 
 def _session_of(request: Request, name: str) -> str:
     """Clients may choose the name. With a key that stands for another caller it is another session."""
-    caller: Caller = request.scope["kb.caller"]
-    return f"{caller.name} {name}"
+    return f"{caller_of(request).name} {name}"
 
 
 def _is_initialize(message: object) -> bool:

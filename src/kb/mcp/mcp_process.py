@@ -19,7 +19,8 @@ from kb.listening import CannotStart, url_of
 from kb.logs import log_to_stderr
 from kb.mcp.app import PATH, App, McpOptions, open_app
 from kb.mcp.guard import ANSWER_HEADERS
-from kb.mcp.http import MAX_BODY_BYTES, refuse
+from kb.mcp.http import MAX_BODY_BYTES
+from kb.mcp.refusals import TYPE_OF_STATUS, refuse
 from kb.mcp.upload_folder import claim_folder, default_parent, release_folder
 from kb.serving import RawHeaders, allow_connections, configure_server
 from kb.serving.websockets import WebSocketConnection
@@ -29,8 +30,6 @@ log = logging.getLogger(__name__)
 
 CALLS_END_WITHIN_SECONDS = 3
 SHUTDOWN_WITHIN_SECONDS = 5
-
-ERROR_TYPES = {408: "request_timeout", 431: "headers_too_large", 503: "too_many_connections"}
 
 
 def serve_mcp(options: McpOptions, listener: socket.socket) -> None:
@@ -91,7 +90,7 @@ async def _serve(
 def render_unread(status: HTTPStatus, told: str) -> tuple[RawHeaders, bytes]:
     """An answer to what never became a request that the application could have answered."""
     retry = {"Retry-After": "1"} if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
-    answer = refuse(status, ERROR_TYPES.get(status, "invalid_request"), told, headers={**ANSWER_HEADERS, **retry})
+    answer = refuse(status, TYPE_OF_STATUS.get(status, "invalid_request"), told, headers={**ANSWER_HEADERS, **retry})
     return answer.raw_headers, bytes(answer.body)
 
 

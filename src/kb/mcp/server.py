@@ -35,9 +35,10 @@ from kb.client import Json
 from kb.mcp import resources, tasks
 from kb.mcp.answers import STORED_TEXT_MARK
 from kb.mcp.arguments import LONGEST_NAME
+from kb.mcp.caller import Caller, caller_of
 from kb.mcp.errors import PARAMETER_ERRORS, SERVER_ERROR, ToolError, error_data
 from kb.mcp.prompts import PROMPTS, render_prompt
-from kb.mcp.tools import Caller, Effect, ReportProgress, Tool
+from kb.mcp.tools import Effect, ReportProgress, Tool
 from kb.mcp.watched_engine import WatchedEngine
 from kb.version import VERSION
 
@@ -96,7 +97,7 @@ def build_server(
         if tool is None:
             name = params.name[:LONGEST_NAME]
             raise MCPError(INVALID_PARAMS, f"There is no tool {name!r}.", {"error_type": "unknown_tool", "tool": name})
-        result = await call_tool(tool, params.arguments or {}, caller_of(context), _progress_of(context))
+        result = await call_tool(tool, params.arguments or {}, _caller_of(context), _progress_of(context))
         # Demanded by the newest protocol; the SDK leaves it out where an older one is spoken.
         return {**result, "_meta": {**STORED_TEXT_MARK}, "resultType": "complete"}
 
@@ -156,7 +157,7 @@ def _offer_cancellation(server: KnowledgeServer, engine: WatchedEngine) -> None:
     """Of tasks, by a method of our own; requests are cancelled by the transports."""
 
     async def cancel_task(context: Context, params: CancelTaskParams) -> HandlerResult:
-        if not caller_of(context).can_write:
+        if not _caller_of(context).can_write:
             raise ToolError("forbidden", "This key can only read, and to cancel a task changes the knowledge base.")
         async with engine.asked() as client:
             job = await tasks.cancel_task(client, params.task_id)
@@ -165,12 +166,10 @@ def _offer_cancellation(server: KnowledgeServer, engine: WatchedEngine) -> None:
     server.add_request_handler(CANCEL_TASK, CancelTaskParams, cancel_task)
 
 
-def caller_of(context: Context) -> Caller:
-    # The guard wrote it down when it let the request in; both kinds of connection carry it.
+def _caller_of(context: Context) -> Caller:
     connection = context.request
     assert isinstance(connection, HTTPConnection)  # noqa: S101 - no transport of ours leaves it out
-    caller: Caller = connection.scope["kb.caller"]
-    return caller
+    return caller_of(connection)
 
 
 def _progress_of(context: Context) -> ReportProgress | None:

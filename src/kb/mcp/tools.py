@@ -27,14 +27,6 @@ class Effect(Enum):
     CHANGES = "changes"
 
 
-@dataclass(frozen=True)
-class Caller:
-    """Whom an agent's key stands for."""
-
-    name: str
-    can_write: bool
-
-
 ReportProgress: TypeAlias = Callable[[float, str], Awaitable[None]]
 """Tells the caller how far the call is, from 0 to 1 and in words. Each number must be larger than the one before."""
 

@@ -32,7 +32,7 @@ from kb.settings.programs import (
     SettingsError,
     is_loopback,
 )
-from kb.settings.reading import CONFIG_FILE, OptionDescription, describe_options, read_settings, warnings
+from kb.settings.reading import CONFIG_FILE, OptionDescription, describe_options, find_unknown_names, read_settings
 
 __all__ = [
     "CONFIG_FILE",
@@ -50,6 +50,7 @@ __all__ = [
     "describe_options",
     "editor_command",
     "every_key",
+    "find_unknown_names",
     "home_dir",
     "is_loopback",
     "load_client_settings",
@@ -58,7 +59,6 @@ __all__ = [
     "model_folder",
     "present_key",
     "read_settings",
-    "warnings",
 ]
 
 

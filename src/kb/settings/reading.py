@@ -51,7 +51,7 @@ def _render_default(value: object) -> str:
     return f"`{text.lower()}`"
 
 
-def warnings(environ: Mapping[str, str] = os.environ, config_folder: Path | None = None) -> list[str]:
+def find_unknown_names(environ: Mapping[str, str] = os.environ, config_folder: Path | None = None) -> list[str]:
     """A sentence for each name in the environment and in `kb.toml` that no program knows."""
     path = (config_folder or config_dir(environ)) / CONFIG_FILE
     names = list(known_names())

@@ -4,9 +4,11 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from typing import Protocol
 
 import psycopg
 import pytest
+from psycopg.errors import SerializationFailure
 from tests.contract.backends import MODEL, PostgresBackend
 from tests.contract.samples import LATER, LEASE, NOW, add, add_note, found_by_text, index, note
 
@@ -16,7 +18,7 @@ from kb.engine.ports import Store
 from kb.engine.storage.postgres import database as database_module
 from kb.engine.storage.postgres import matching, near_index
 from kb.engine.storage.postgres.chunks import WORD_COUNTS
-from kb.engine.storage.postgres.database import Database
+from kb.engine.storage.postgres.database import Database, repeat_each, translated_errors
 from kb.engine.storage.postgres.store import PostgresStore
 from kb.engine.storage.postgres.word_counts import SUM_UP
 
@@ -137,3 +139,34 @@ def test_a_database_that_cannot_keep_every_text_is_refused(sql: psycopg.Connecti
     with pytest.raises(Unavailable, match="ENCODING 'UTF8'"):
         PostgresStore(url, model_fingerprint=MODEL)
     sql.execute("DROP DATABASE kb_ascii")
+
+
+class Reading(Protocol):
+    def read(self) -> int: ...
+
+
+class ReadingAndWriting(Reading, Protocol):
+    def write(self) -> int: ...
+
+
+def test_a_call_that_was_hindered_is_made_again_also_if_its_port_is_a_part_of_another() -> None:
+    @repeat_each(of=ReadingAndWriting)
+    class Hindered:
+        tries = 0
+
+        def read(self) -> int:
+            return self._try()
+
+        def write(self) -> int:
+            return self._try()
+
+        def _try(self) -> int:
+            self.tries += 1
+            with translated_errors():
+                if self.tries % 2:
+                    raise SerializationFailure
+            return self.tries
+
+    store = Hindered()
+
+    assert (store.read(), store.write()) == (2, 4)

@@ -38,9 +38,10 @@ from tests.mcp_server.test_transport import modern_params
 
 from kb.client import EngineClient, Json
 from kb.mcp.announcements import Announcements
+from kb.mcp.caller import Caller, note_caller
 from kb.mcp.exchange import Exchange
 from kb.mcp.server import build_server
-from kb.mcp.tools import Caller, ReportProgress, Tool
+from kb.mcp.tools import ReportProgress, Tool
 from kb.mcp.toolsets.kb import KB_TOOLS
 from kb.mcp.watched_engine import WatchedEngine
 
@@ -183,7 +184,8 @@ async def test_only_the_request_of_that_very_name_is_cancelled(named: object) ->
 
     engine = WatchedEngine(EngineClient("http://localhost"), "http://localhost")
     exchange = Exchange(build_server(KB_TOOLS, engine, wait_for_ever, Announcements().listen))
-    caller = HTTPConnection({"type": "http", "headers": [], "kb.caller": Caller("writer", can_write=True)})
+    caller = HTTPConnection({"type": "http", "headers": []})
+    note_caller(caller.scope, Caller("writer", can_write=True))
     call = JSONRPCRequest(jsonrpc="2.0", id=1, method=CALL, params={"name": "kb_status"})
     async with asyncio.timeout(WITHIN_SECONDS):
         answer = asyncio.create_task(exchange.answer(call, caller, session="ours"))

@@ -32,11 +32,12 @@ from tests.scanned_pages import write_scan
 from kb.access import Access
 from kb.client import EngineClient, Json
 from kb.mcp.announcements import Announcements
+from kb.mcp.caller import Caller
 from kb.mcp.exchange import Exchange
 from kb.mcp.guard import Guard
 from kb.mcp.http import HttpEndpoint
 from kb.mcp.server import build_server
-from kb.mcp.tools import Caller, ReportProgress, Tool
+from kb.mcp.tools import ReportProgress, Tool
 from kb.mcp.toolsets.kb import KB_TOOLS
 from kb.mcp.watched_engine import WatchedEngine
 from kb.serving.held_bodies import Bodies

@@ -27,7 +27,7 @@ def config(
     """
     from kb.cli.render.configuring import describe, show_option, show_settings, unknown_setting
     from kb.cli.render.terminal import print_json
-    from kb.cli.warning import warn_once
+    from kb.cli.unknown_names import warn_once
     from kb.settings import SettingsError
     from kb.settings.explaining import explain_settings
 

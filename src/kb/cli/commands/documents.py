@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from kb.client import EngineClient, Json
 
-CONFIRMATION_PHRASE = "DELETE ALL"
-
 
 class Sort(StrEnum):
     RECENT = "recent"
@@ -159,6 +157,7 @@ def clear(*, yes: Yes = False, as_json: AsJson = False, engine_url: EngineUrl = 
     from kb.cli.calling import call_engine
     from kb.cli.render.documents import NOBODY_TO_ASK, NOTHING_DELETED, question_before_clearing, show_cleared
     from kb.cli.render.terminal import print_json
+    from kb.client import CONFIRMATION_PHRASE
 
     if not yes:
         status = call_engine(engine_url, lambda engine: engine.get_status())

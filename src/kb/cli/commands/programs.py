@@ -126,7 +126,7 @@ def mcp(*, host: McpHost = None, port: McpPort = None, engine_url: EngineUrl = N
     $ kb mcp --engine-url http://kb.example:8000
     """
     with until_interrupted(), ending_plainly("mcp"):
-        from kb.cli.warning import warn_once
+        from kb.cli.unknown_names import warn_once
 
         warn_once()
         settings = load_for_mcp({"mcp_host": host, "mcp_port": port, "engine_url": engine_url})

@@ -82,9 +82,9 @@ def _render_unit() -> str:
 
 def _warn() -> None:
     from kb.cli.render.terminal import complain
-    from kb.settings import warnings
+    from kb.settings import find_unknown_names
 
-    for warning in warnings():
+    for warning in find_unknown_names():
         complain(warning)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kb.cli.doctor import Check, Verdict
 from kb.cli.probing import NoAnswer, address_at, ask
 from kb.cli.render.terminal import readable_size
-from kb.settings import SettingsError, load_mcp_settings, warnings
+from kb.settings import SettingsError, find_unknown_names, load_mcp_settings
 
 if TYPE_CHECKING:
     from kb.settings.explaining import Explanation
@@ -23,7 +23,7 @@ def check_settings(explanation: "Explanation") -> Iterator[Check]:
     for problem in explanation.problems:
         yield Check("settings", Verdict.WRONG, problem, "Put it right; `kb config` shows all settings.")
     try:
-        misspelt = warnings()
+        misspelt = find_unknown_names()
     except SettingsError:
         # The file cannot be read, which is among the problems.
         misspelt = []

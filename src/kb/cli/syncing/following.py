@@ -37,7 +37,7 @@ COMPARE_ALL_AFTER_SECONDS = 600.0
 
 @dataclass(frozen=True, kw_only=True)
 class SyncOptions:
-    engine_url: str | None
+    engine_url: str
     tags: Sequence[str]
     yes: bool
     dry_run: bool

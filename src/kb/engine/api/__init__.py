@@ -1,7 +1,7 @@
 """The HTTP API: a module a resource, and beside them
 
 app                             all of it together
-guard, unread                   who is let in, and what is refused without being read
+guard, marks, unread            who is let in, and what is refused without being read
 bodies, parameters, uploads     what requests hold
 answers, pieces                 what they are answered with
 errors, openapi                 problems, and how all of it is described

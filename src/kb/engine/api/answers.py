@@ -1,15 +1,12 @@
 """The JSON that the engine answers with. Fields may be added, never renamed."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
-from pydantic_core import to_json
+from pydantic import BaseModel, ConfigDict, PlainSerializer
 
-from kb.engine.model import Action, AuditEntry, Document, DocumentDetail, Job, JobStatus, NoteRevision, Page
-from kb.engine.search.hybrid import Hit, SearchOutcome
+from kb.engine.model import Document, DocumentDetail, Job, JobStatus, Page
 
 Time = Annotated[
     datetime,
@@ -83,27 +80,6 @@ class DocumentsAnswer(BaseModel):
         return cls(documents=documents, total=page.total, limit=limit, offset=offset)
 
 
-class RevisionAnswer(Answer):
-    version: int
-    title: str
-    text: str
-    content_hash: str
-    created_at: Time
-    is_current: bool
-
-
-class RevisionsAnswer(BaseModel):
-    revisions: list[RevisionAnswer]
-    total: int
-    limit: int
-    offset: int
-
-    @classmethod
-    def of(cls, page: Page[NoteRevision], limit: int, offset: int) -> Self:
-        revisions = [RevisionAnswer.of(revision) for revision in page.rows]
-        return cls(revisions=revisions, total=page.total, limit=limit, offset=offset)
-
-
 class DeletedAnswer(BaseModel):
     status: str = "deleted"
     document_id: int
@@ -115,15 +91,6 @@ class ClearedAnswer(BaseModel):
     documents_removed: int
     embeddings_removed: int
     bytes_freed: int
-
-
-class TagCountAnswer(Answer):
-    name: str
-    count: int
-
-
-class TagsAnswer(BaseModel):
-    tags: list[TagCountAnswer]
 
 
 class JobErrorAnswer(Answer):
@@ -196,130 +163,3 @@ class JobsAnswer(BaseModel):
     total: int
     limit: int
     offset: int
-
-
-class ScoresAnswer(BaseModel):
-    """Why it was found: the keyword score (bm25) and the cosine; null where that method did not find it."""
-
-    fts: float | None
-    vector: float | None
-
-
-class HitAnswer(BaseModel):
-    chunk_id: int
-    chunk_uuid: UUID
-    document_id: int
-    document_uuid: UUID
-    title: str
-    filename: str
-    source_path: str | None
-    doc_type: str
-    format: str
-    tags: list[str]
-    metadata: dict[str, Any]
-    text: str
-    snippet: str
-    page_num: int | None
-    heading: str | None
-    score: float
-    relevance: float
-    scores: ScoresAnswer
-    created_at: Time
-    updated_at: Time | None
-
-
-class SearchAnswer(BaseModel):
-    results: list[HitAnswer]
-    total: int
-    took_ms: float
-    degraded: bool
-    suggestion: str | None
-
-
-def render_search(outcome: SearchOutcome, took_ms: float) -> bytes:
-    """The JSON of a `SearchAnswer`, in a third of the time that making one takes: there is nothing to check."""
-    answer = {
-        "results": [_describe_hit(hit) for hit in outcome.hits],
-        "total": outcome.total,
-        "took_ms": round(took_ms, 3),
-        "degraded": outcome.is_degraded,
-        "suggestion": outcome.suggestion,
-    }
-    return to_json(answer, inf_nan_mode="null")
-
-
-def _describe_hit(hit: Hit) -> dict[str, object]:
-    document, chunk = hit.document, hit.chunk
-    return {
-        "chunk_id": chunk.id,
-        "chunk_uuid": chunk.uuid,
-        "document_id": document.id,
-        "document_uuid": document.uuid,
-        "title": document.title,
-        "filename": document.filename,
-        "source_path": document.source_path,
-        "doc_type": document.doc_type,
-        "format": document.format,
-        "tags": document.tags,
-        "metadata": document.metadata,
-        "text": chunk.text,
-        "snippet": hit.snippet,
-        "page_num": chunk.page_num,
-        "heading": chunk.heading,
-        "score": round(hit.score, 6),
-        "relevance": hit.relevance,
-        "scores": {"fts": hit.keyword_score, "vector": hit.cosine},
-        "created_at": document.created_at.astimezone(UTC),
-        "updated_at": None if document.updated_at is None else document.updated_at.astimezone(UTC),
-    }
-
-
-class AuditEntryAnswer(Answer):
-    id: int
-    at: Time
-    key_name: str
-    request_id: str | None
-    action: Action
-    document_id: int | None
-    job_id: int | None
-
-
-class AuditLogAnswer(BaseModel):
-    entries: list[AuditEntryAnswer]
-    total: int
-    limit: int
-    offset: int
-
-    @classmethod
-    def of(cls, page: Page[AuditEntry], limit: int, offset: int) -> Self:
-        entries = [AuditEntryAnswer.of(entry) for entry in page.rows]
-        return cls(entries=entries, total=page.total, limit=limit, offset=offset)
-
-
-class VectorIndexAnswer(BaseModel):
-    kind: Literal["exact", "codes", "hnsw", "none"] = Field(
-        description="Whether a search compares all vectors, or first their codes, or asks an index of the database "
-        "(`hnsw`). `none` while none of these can be done yet."
-    )
-    chunks: int
-    recall_at_10: float | None = Field(
-        description="Of the ten nearest chunks, the share that a search finds: measured when the codes were made."
-    )
-
-
-class StatusAnswer(BaseModel):
-    version: str
-    schema_version: int
-    access: Literal["read", "write"] = Field(description="What the key of this request allows.")
-    model: Mapping[str, str | int | bool]
-    device: Literal["cpu", "cuda", "rocm"] = Field(description="What the model computes on, once it is loaded.")
-    documents: Mapping[str, Any]
-    chunks: int
-    vectors: int
-    vector_index: VectorIndexAnswer
-    size_bytes: int
-    queue: Mapping[str, int]
-    storage: Mapping[str, str]
-    configuration: Mapping[str, str | int]
-    health: Mapping[str, Any]
-    last_updated: Time | None

@@ -1,13 +1,37 @@
 """The route that tells who changed what."""
 
-from typing import Annotated
+from typing import Annotated, Self
 
 from fastapi import APIRouter, Query
+from pydantic import BaseModel
 
-from kb.engine.api.answers import AuditLogAnswer
+from kb.engine.api.answers import Answer, Time
 from kb.engine.api.parameters import EngineDep, Limit, Offset
+from kb.engine.model import Action, AuditEntry, Page
 
 router = APIRouter(tags=["upkeep"])
+
+
+class AuditEntryAnswer(Answer):
+    id: int
+    at: Time
+    key_name: str
+    request_id: str | None
+    action: Action
+    document_id: int | None
+    job_id: int | None
+
+
+class AuditLogAnswer(BaseModel):
+    entries: list[AuditEntryAnswer]
+    total: int
+    limit: int
+    offset: int
+
+    @classmethod
+    def of(cls, page: Page[AuditEntry], limit: int, offset: int) -> Self:
+        entries = [AuditEntryAnswer.of(entry) for entry in page.rows]
+        return cls(entries=entries, total=page.total, limit=limit, offset=offset)
 
 
 @router.get("/audit")

@@ -13,8 +13,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 
+from kb.engine.api.marks import REQUEST_ID
 from kb.engine.api.parameters import NO_NUL, NOT_BLANK
-from kb.engine.errors import InvalidRequest, KbError, code_of
+from kb.engine.errors import InvalidRequest, KbError
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +112,7 @@ def add_error_handlers(app: FastAPI) -> None:
 
 def _render_kb_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, KbError)  # noqa: S101 - registered for this class
-    code = code_of(error)
+    code = error.code
     if STATUS_OF_CODE[code] >= 500:
         # What was said on purpose says all; only where something else is behind it does the way there tell more.
         log.warning("%s %s: %s", request.method, request.url.path, error.message, exc_info=error.__cause__)
@@ -178,7 +179,7 @@ def _methods_at(request: Request) -> str:
 
 
 def _render_unexpected(request: Request, error: Exception) -> Response:
-    request_id = request.scope.get("kb.request_id", "")
+    request_id = request.scope.get(REQUEST_ID, "")
     log.error("Request %s: %s %s failed.", request_id, request.method, request.url.path, exc_info=error)
     return problem(
         "internal_error",

@@ -12,6 +12,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kb.access import SECURITY_HEADERS, Access, AllowedNames, KeyRing, KnownKey, bearer_key, is_from_another_site
 from kb.engine.api.errors import problem
+from kb.engine.api.marks import HAS_ANSWER, REQUEST_ID
+from kb.engine.bundles.bundle import MEDIA_TYPE
 from kb.engine.caller import NO_KEY, Caller, acting_for
 from kb.engine.errors import FileTooLarge
 from kb.logs import log_context
@@ -25,15 +27,12 @@ READING_METHODS = frozenset({"GET", "HEAD"})
 # These two are read as they arrive, and any other body whole.
 UPLOAD = ("/api/v1/jobs", "multipart/form-data")
 # Checked member by member, it has no largest size.
-BUNDLE = ("/api/v1/import", "application/x-tar")
+BUNDLE = ("/api/v1/import", MEDIA_TYPE)
 
 # A note of 1,000,000 characters, each escaped as a pair of surrogates (twelve bytes), is 12 MB.
 MAX_JSON_BYTES = 16 * 1024 * 1024
 # What the form around an uploaded file may add to it.
 MAX_FORM_BYTES = 2 * 1024 * 1024
-
-# In the scope of a request.
-HAS_ANSWER = "kb.has_answer"
 
 WRITING_KEY_NAME, READING_KEY_NAME = "KB_API_KEY", "KB_API_KEY_READONLY"
 
@@ -70,13 +69,13 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
         headers = Headers(scope=scope)
-        scope["kb.request_id"] = _choose_request_id(headers.get("x-request-id"))
+        scope[REQUEST_ID] = _choose_request_id(headers.get("x-request-id"))
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 scope[HAS_ANSWER] = True
                 answer = MutableHeaders(scope=message)
-                answer["X-Request-ID"] = scope["kb.request_id"]
+                answer["X-Request-ID"] = scope[REQUEST_ID]
                 for name, value in ANSWER_HEADERS.items():
                     answer.setdefault(name, value)
             await send(message)
@@ -89,7 +88,7 @@ class Guard:
             return
         if scope["path"].startswith(API_PREFIX):
             scope[IS_ADMITTED] = True
-        with acting_for(self._caller(scope, headers)), log_context(request_id=scope["kb.request_id"]):
+        with acting_for(self._caller(scope, headers)), log_context(request_id=scope[REQUEST_ID]):
             await self._app(scope, self._limited(scope, headers, receive), send_with_headers)
 
     def _find_refusal(self, scope: Scope, headers: Headers) -> Refusal | None:
@@ -123,8 +122,8 @@ class Guard:
         """Of a request that was let in."""
         known = self._keys.recognise(bearer_key(headers.getlist("authorization")))
         if known is None:
-            return Caller(NO_KEY, scope["kb.request_id"])
-        return Caller(_name_of(known), scope["kb.request_id"], can_write=known.can_write)
+            return Caller(NO_KEY, scope[REQUEST_ID])
+        return Caller(_name_of(known), scope[REQUEST_ID], can_write=known.can_write)
 
     def _check_size(self, scope: Scope, headers: Headers) -> Refusal | None:
         length = headers.get("content-length", "0")

@@ -1,14 +1,38 @@
 """Routes that rewrite a note in place, and tell and bring back what it said before."""
 
+from typing import Self
+
 from fastapi import APIRouter, Response
+from pydantic import BaseModel
 
 from kb.engine import notes
-from kb.engine.api.answers import DocumentDetailAnswer, RevisionsAnswer
+from kb.engine.api.answers import Answer, DocumentDetailAnswer, Time
 from kb.engine.api.bodies import NoteChangeBody, RevertBody
 from kb.engine.api.parameters import EngineDep, ExpectedVersion, Limit, Offset, RefDep, etag
-from kb.engine.model import DocumentDetail
+from kb.engine.model import DocumentDetail, NoteRevision, Page
 
 router = APIRouter(tags=["notes"])
+
+
+class RevisionAnswer(Answer):
+    version: int
+    title: str
+    text: str
+    content_hash: str
+    created_at: Time
+    is_current: bool
+
+
+class RevisionsAnswer(BaseModel):
+    revisions: list[RevisionAnswer]
+    total: int
+    limit: int
+    offset: int
+
+    @classmethod
+    def of(cls, page: Page[NoteRevision], limit: int, offset: int) -> Self:
+        revisions = [RevisionAnswer.of(revision) for revision in page.rows]
+        return cls(revisions=revisions, total=page.total, limit=limit, offset=offset)
 
 
 @router.patch("/notes/{id}")

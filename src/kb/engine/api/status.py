@@ -1,12 +1,14 @@
 """Routes that tell how the engine is."""
 
 import os
+from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter
+from pydantic import BaseModel, Field
 
-from kb.engine.api.answers import StatusAnswer, VectorIndexAnswer
+from kb.engine.api.answers import Time
 from kb.engine.api.parameters import EngineDep
 from kb.engine.caller import current_caller
 from kb.engine.errors import Unavailable
@@ -22,6 +24,35 @@ WITHOUT_WORKER = timedelta(minutes=1)
 
 router = APIRouter(tags=["status"])
 health_router = APIRouter(tags=["health"])
+
+
+class VectorIndexAnswer(BaseModel):
+    kind: Literal["exact", "codes", "hnsw", "none"] = Field(
+        description="Whether a search compares all vectors, or first their codes, or asks an index of the database "
+        "(`hnsw`). `none` while none of these can be done yet."
+    )
+    chunks: int
+    recall_at_10: float | None = Field(
+        description="Of the ten nearest chunks, the share that a search finds: measured when the codes were made."
+    )
+
+
+class StatusAnswer(BaseModel):
+    version: str
+    schema_version: int
+    access: Literal["read", "write"] = Field(description="What the key of this request allows.")
+    model: Mapping[str, str | int | bool]
+    device: Literal["cpu", "cuda", "rocm"] = Field(description="What the model computes on, once it is loaded.")
+    documents: Mapping[str, Any]
+    chunks: int
+    vectors: int
+    vector_index: VectorIndexAnswer
+    size_bytes: int
+    queue: Mapping[str, int]
+    storage: Mapping[str, str]
+    configuration: Mapping[str, str | int]
+    health: Mapping[str, Any]
+    last_updated: Time | None
 
 
 @router.get("/status")

@@ -3,14 +3,24 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
+from pydantic import BaseModel
 
-from kb.engine.api.answers import DocumentAnswer, TagCountAnswer, TagsAnswer
+from kb.engine.api.answers import Answer, DocumentAnswer
 from kb.engine.api.bodies import TagChangeBody, TagsBody
 from kb.engine.api.parameters import NO_NUL, EngineDep, ExpectedVersion, RefDep, etag
 from kb.engine.model import Document
 from kb.engine.model.limits import MAX_TAG_CHARACTERS
 
 router = APIRouter(tags=["tags"])
+
+
+class TagCountAnswer(Answer):
+    name: str
+    count: int
+
+
+class TagsAnswer(BaseModel):
+    tags: list[TagCountAnswer]
 
 
 @router.get("/tags")

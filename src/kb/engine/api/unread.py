@@ -9,7 +9,8 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kb.engine.api.errors import RETRY_AFTER_SECONDS, problem
-from kb.engine.api.guard import ANSWER_HEADERS, HAS_ANSWER, is_bundle, is_upload
+from kb.engine.api.guard import ANSWER_HEADERS, is_bundle, is_upload
+from kb.engine.api.marks import HAS_ANSWER
 from kb.serving import RawHeaders
 from kb.serving.held_bodies import Bodies, NoRoom, TooManyValues
 

@@ -3,7 +3,6 @@
 Lengths are checked only where a longer one would harm others; what a base may hold must also be able to come back.
 """
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
+from kb.engine.model.hashes import hash_of, hash_of_original
 from kb.engine.model.limits import (
     MAX_METADATA_DEPTH,
     MAX_SOURCE_PATH_CHARACTERS,
@@ -105,11 +105,11 @@ def _check_content(record: DocumentRecord) -> Iterator[str]:
         content = record.note_text.encode()
         if record.original is not None:
             yield "a note has no original"
-        if (record.size_bytes, record.content_hash) != (len(content), _hash_of(content)):
+        if (record.size_bytes, record.content_hash) != (len(content), hash_of(content)):
             yield "size_bytes and content_hash must be those of its note_text"
     if record.original is not None and DIGEST.fullmatch(record.original) is None:
         yield "original must be a SHA-256"
-    if record.original is not None and record.content_hash != f"sha256:{record.original}":
+    if record.original is not None and record.content_hash != hash_of_original(record.original):
         yield "content_hash must be that of its original"
     yield from _check_revisions(record)
 
@@ -133,11 +133,7 @@ def _check_revisions(record: DocumentRecord) -> Iterator[str]:
 
 
 def _is_whole(revision: PortableRevision) -> bool:
-    return revision.text is not None and revision.content_hash == _hash_of(revision.text.encode())
-
-
-def _hash_of(content: bytes) -> str:
-    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+    return revision.text is not None and revision.content_hash == hash_of(revision.text.encode())
 
 
 def _check_vectors(document: PortableDocument) -> Iterator[str]:

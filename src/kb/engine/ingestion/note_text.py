@@ -1,10 +1,10 @@
 """What follows from the text of a note, when it is added and when it is rewritten."""
 
-import hashlib
 import re
 from dataclasses import dataclass
 
 from kb.engine.ingestion.titles import shorten
+from kb.engine.model.hashes import hash_of
 from kb.engine.model.limits import MAX_DERIVED_TITLE_CHARACTERS
 from kb.engine.words import WORD
 
@@ -29,7 +29,7 @@ def describe_note(text: str, given_title: str | None) -> NoteDescription:
         title=title,
         filename=UNSAFE_IN_FILENAMES.sub(" ", title).strip(" .") + ".md",
         size_bytes=len(content),
-        content_hash=f"sha256:{hashlib.sha256(content).hexdigest()}",
+        content_hash=hash_of(content),
     )
 
 

@@ -25,6 +25,7 @@ from kb.engine.model import (
     NoteSubmission,
     Submission,
 )
+from kb.engine.model.hashes import hash_of_original
 from kb.engine.model.limits import MAX_GIVEN_TITLE_CHARACTERS
 from kb.engine.originals import DamagedOriginal, Originals, Watch
 from kb.engine.ports import Embedder, Store
@@ -119,7 +120,7 @@ def describe(submission: Submission) -> NewDocument:
             filename=submission.filename,
             source_path=submission.source_path,
             size_bytes=submission.size_bytes,
-            content_hash=f"sha256:{submission.original}",
+            content_hash=hash_of_original(submission.original),
             original=submission.original,
             note_text=None,
             tags=submission.tags,

@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from kb.engine.caller import Caller, acting_for
-from kb.engine.errors import KbError, StorageFull, Unavailable, Unreachable, code_of
+from kb.engine.errors import KbError, StorageFull, Unavailable, Unreachable
 from kb.engine.ingestion.heartbeat import LEASE, Heartbeat, Stopping
 from kb.engine.ingestion.pipeline import Pipeline
 from kb.engine.ingestion.progress import Report
@@ -127,7 +127,7 @@ class Worker:
 
 def _reason_of(error: Exception) -> JobError:
     if isinstance(error, KbError):
-        return JobError(code_of(error), error.message)
+        return JobError(error.code, error.message)
     return JobError("internal_error", "Something went wrong inside the engine; its log tells more.")
 
 
@@ -138,7 +138,7 @@ def _log_failure(claim: Claim, error: Exception) -> None:
         log.warning("Job %d could not be done now: %s", claim.job_id, error.message, exc_info=error.__cause__)
     else:
         # The code alone: the sentence, which stands with the job, may quote the file.
-        log.info("Job %d failed: %s", claim.job_id, code_of(error))
+        log.info("Job %d failed: %s", claim.job_id, error.code)
 
 
 @contextmanager

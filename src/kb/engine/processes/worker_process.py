@@ -16,9 +16,10 @@ from kb.engine.ingestion.worker import Worker
 from kb.engine.mapping.mapmaker import keep_map
 from kb.engine.model import Lane
 from kb.engine.upkeep.caretaker import take_care
-from kb.engine.upkeep.housekeeping import keep_forgetting, tune
+from kb.engine.upkeep.forgetting import keep_forgetting
 from kb.engine.upkeep.scrub import scrub
 from kb.engine.upkeep.shortfall import report_shortfall
+from kb.engine.upkeep.tuning import tune
 from kb.engine.wiring import EngineOptions, open_for_worker
 from kb.logs import log_to_stderr
 

@@ -266,7 +266,7 @@ def explain(error: Exception) -> dict[str, str]:
         reason = error
     else:
         reason = _TOO_MUCH if isinstance(error, MemoryError | RecursionError) else _DAMAGED
-    return {"code": reason.reason, "message": reason.message, "trace": _render_places(error)}
+    return {"code": reason.code, "message": reason.message, "trace": _render_places(error)}
 
 
 def _render_places(error: BaseException | None) -> str:

@@ -78,5 +78,5 @@ def _no_page(number: int, page_count: int) -> NotFound:
 
 def _cannot_be_shown(reason: Unreadable) -> Unreadable:
     """What readers say is for whoever adds a file; here it is there, and shown in vain."""
-    code = reason.reason if reason.reason in _TOLD else CRASHED[0]
+    code = reason.code if reason.code in _TOLD else CRASHED[0]
     return Unreadable(code, _TOLD[code])

@@ -96,7 +96,7 @@ class Recognition:
             raise Unreadable(*OCR_FAILED) from error
         except ReaderDied as death:
             self._deaths += 1
-            is_crash = death.reason.reason == CRASHED[0]
+            is_crash = death.reason.code == CRASHED[0]
             raise (Unreadable(*OCR_FAILED) if is_crash else death.reason) from death
 
     def _hear(self, lane: "_Lane") -> Reading:
@@ -104,7 +104,7 @@ class Recognition:
         try:
             return lane.answer(within_seconds=patience)
         except ReaderDied as death:
-            if death.reason.reason == TOO_SLOW[0]:
+            if death.reason.code == TOO_SLOW[0]:
                 raise
         # The system kills for want of memory whoever has most, and that need not be the picture's fault.
         lane.ask_again()

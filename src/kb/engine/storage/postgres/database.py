@@ -146,10 +146,10 @@ def repeating(method: Callable[Arguments, Returned]) -> Callable[Arguments, Retu
 
 
 def repeat_each(*, of: type) -> Callable[[type[Class]], type[Class]]:
-    """Repeat each method that this protocol has, but those that give something to hold on to."""
+    """Repeat each method of this protocol and of its parts, but those that give something to hold on to."""
 
     def repeat_methods(store: type[Class]) -> type[Class]:
-        for name in vars(of):
+        for name in dir(of):
             if not name.startswith("_") and name not in HELD:
                 setattr(store, name, repeating(getattr(store, name)))
         return store

@@ -11,7 +11,7 @@ from kb.engine.storage.postgres.chunks import CHUNKS, read_title_terms
 from kb.engine.storage.postgres.connection import PostgresConnection
 from kb.engine.storage.postgres.database import Database
 from kb.engine.storage.postgres.terms import find_chunk_terms, to_token
-from kb.engine.storage.tables.integrity import Findings, ScrubPart, check_document, check_job, hash_of, size_of
+from kb.engine.storage.tables.integrity import Findings, ScrubPart, check_document, check_job, hash_of_text, size_of
 from kb.engine.storage.tables.rows import fetch_all
 
 ROWS_PER_BATCH = 500
@@ -90,7 +90,7 @@ def _check_revision(db: PostgresConnection, row_id: int, found: Findings) -> Non
         (row_id,),
     )
     # The newest revision has no text of its own: it is what the note says now.
-    if not (is_current if text is None else hash_of(text) == content_hash):
+    if not (is_current if text is None else hash_of_text(text) == content_hash):
         message = f"Version {version} of note {document_id} is not what the note said then."
         found.add(DamageKind.REVISION, document_id, message)
     found.checked += Checked(revisions=1, bytes=size_of(text))

@@ -30,8 +30,9 @@ from kb.engine.storage.postgres.values import to_numbers
 from kb.engine.storage.postgres.vocabulary import PhraseCounts, PostgresWords
 from kb.engine.storage.tables.allowed import AllowedDocuments, AllowedScopes
 from kb.engine.storage.words.completion import find_completions
+from kb.engine.storage.words.counting import CountedPhrase, can_match, count_phrase
 from kb.engine.storage.words.phrases import MOST_COMBINED, Phrase, find_phrases
-from kb.engine.storage.words.scores import best_possible_score, inverse_frequency
+from kb.engine.storage.words.scores import best_possible_score
 from kb.engine.storage.words.spelling import suggest_words
 
 # So many chunks are compared with the query, or twice as many as are wanted: some milliseconds.
@@ -54,13 +55,8 @@ FOUND = (
 
 
 @dataclass(frozen=True)
-class Sought:
-    """A phrase with what is known of it."""
-
-    phrase: Phrase
+class Sought(CountedPhrase):
     tokens: PhraseTokens
-    chunks: int
-    worth: float
 
 
 class KeywordsPart:
@@ -87,7 +83,7 @@ class KeywordsPart:
             known.learn(phrases)
             with db.time_limited(LONGEST_SEARCH_SECONDS):
                 sought = [_look_up(known, phrase) for phrase in phrases]
-                if not _can_match(sought):
+                if not can_match(sought):
                     return KeywordMatches(NO_MATCHES, 0.0)
                 found = _Search(db, sought, scope, self._allowed.find(db, scope), known.row_count, limit).run()
             best_possible = best_possible_score(known, phrases)
@@ -107,12 +103,8 @@ class KeywordsPart:
 
 
 def _look_up(known: PostgresWords, phrase: Phrase) -> Sought:
-    chunks = known.count(phrase).chunks
-    return Sought(phrase, known.tokens_of(phrase), chunks, inverse_frequency(chunks, known.row_count))
-
-
-def _can_match(sought: Sequence[Sought]) -> bool:
-    return any(one.chunks for one in sought) and all(one.chunks for one in sought if one.phrase.is_required)
+    counted = count_phrase(known, phrase)
+    return Sought(phrase, counted.chunks, counted.worth, known.tokens_of(phrase))
 
 
 @dataclass(frozen=True)

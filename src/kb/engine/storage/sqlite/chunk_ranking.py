@@ -21,8 +21,9 @@ from kb.engine.model import Ids, Mask, Scope, Scores
 from kb.engine.storage.sqlite.chunk_places import AllowedChunks
 from kb.engine.storage.sqlite.match_expression import build_match_expression, expression_of, quote
 from kb.engine.storage.sqlite.word_index import Words, read_ids
-from kb.engine.storage.sqlite.word_plan import RANKED_IN_FULL, CountedPhrase, WordPlan, budget_of, plan_words
+from kb.engine.storage.sqlite.word_plan import RANKED_IN_FULL, WordPlan, budget_of, plan_words
 from kb.engine.storage.tables.rows import fetch_all
+from kb.engine.storage.words.counting import CountedPhrase
 from kb.engine.storage.words.phrases import MOST_COMBINED, Phrase, find_excluded
 from kb.engine.storage.words.scores import TITLE_WEIGHT
 

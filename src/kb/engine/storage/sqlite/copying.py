@@ -8,6 +8,7 @@ from pathlib import Path
 import apsw
 
 from kb.engine.errors import Unavailable
+from kb.engine.model.hashes import original_of
 from kb.engine.storage.sqlite.database import BUSY_TIMEOUT_MS, translated_errors
 from kb.engine.storage.sqlite.migrations import find_old_base
 from kb.engine.storage.sqlite.takeover import V2
@@ -66,7 +67,7 @@ def read_contents(path: Path) -> Contents:
             users.setdefault(original, []).extend([] if document_id is None else [document_id])
         hashes = fetch_all(db, "SELECT content_hash FROM documents WHERE note_text IS NULL")
         documents = int(db.execute("SELECT count(*) FROM documents").get)
-        return Contents(version, documents, users, {content_hash.removeprefix("sha256:") for (content_hash,) in hashes})
+        return Contents(version, documents, users, {original_of(content_hash) for (content_hash,) in hashes})
 
 
 def fold_log(path: Path) -> bool:

@@ -25,7 +25,7 @@ from kb.engine.storage.sqlite.checksums import register_checksum
 from kb.engine.storage.sqlite.chunks import empty_full_text
 from kb.engine.storage.sqlite.database import Database, open_untouched, translated_errors
 from kb.engine.storage.tables.chunks import spaced_or_none
-from kb.engine.storage.tables.integrity import Findings, ScrubPart, check_document, check_job, hash_of, size_of
+from kb.engine.storage.tables.integrity import Findings, ScrubPart, check_document, check_job, hash_of_text, size_of
 from kb.engine.storage.tables.rows import fetch_all
 
 ROWS_PER_BATCH = 500
@@ -206,7 +206,7 @@ def _check_revision(db: apsw.Connection, row_id: int, found: Findings) -> None:
         (row_id,),
     )
     # The newest revision has no text of its own: it is what the note says now.
-    is_text_whole = is_current if text is None else hash_of(text) == content_hash
+    is_text_whole = is_current if text is None else hash_of_text(text) == content_hash
     if not (is_row_whole and is_text_whole):
         message = f"Version {version} of note {document_id} is not what the note said then."
         found.add(DamageKind.REVISION, document_id, message)

@@ -11,12 +11,12 @@ from kb.engine.storage.sqlite.chunk_ranking import rank_chunks
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.time_limit import time_limited
 from kb.engine.storage.sqlite.vectors.index import VectorIndex
-from kb.engine.storage.sqlite.word_index import WordIndex, Words
-from kb.engine.storage.sqlite.word_plan import CountedPhrase
+from kb.engine.storage.sqlite.word_index import WordIndex
 from kb.engine.storage.tables.allowed import AllowedScopes
 from kb.engine.storage.words.completion import find_completions
-from kb.engine.storage.words.phrases import Phrase, find_phrases
-from kb.engine.storage.words.scores import BM25_K1, best_possible_score, inverse_frequency
+from kb.engine.storage.words.counting import CountedPhrase, can_match, count_phrase
+from kb.engine.storage.words.phrases import find_phrases
+from kb.engine.storage.words.scores import BM25_K1, best_possible_score
 from kb.engine.storage.words.spelling import suggest_words
 
 # Of a word that only adds to the score less is expected: it gives one inverse document frequency to whoever has it,
@@ -58,8 +58,8 @@ class KeywordsPart:
             documents = self._allowed.find(db, scope)
             allowed = None if documents is None else AllowedChunks(db, documents, places)
             with time_limited(db, LONGEST_SEARCH_SECONDS):
-                counted = [_count(known, phrase) for phrase in phrases]
-            if not _can_match(counted):
+                counted = [count_phrase(known, phrase) for phrase in phrases]
+            if not can_match(counted):
                 return KeywordMatches(NO_MATCHES, 0.0)
             try:
                 with time_limited(db, LONGEST_SEARCH_SECONDS):
@@ -92,22 +92,11 @@ def register_row_count(connection: apsw.Connection) -> None:
     connection.register_fts5_function("count_rows", count_rows)
 
 
-def _can_match(phrases: Sequence[CountedPhrase]) -> bool:
-    return any(counted.chunks for counted in phrases) and all(
-        counted.chunks for counted in phrases if counted.phrase.is_required
-    )
-
-
 def _most_telling(phrases: Sequence[CountedPhrase]) -> list[CountedPhrase]:
     """What there is time for when there is no time for all: the required phrases and the two rarest words."""
     required = [counted for counted in phrases if counted.phrase.is_required]
     others = [counted for counted in phrases if counted.chunks > 0 and not counted.phrase.is_required]
     return [*required, *sorted(others, key=lambda counted: counted.chunks)[:2]]
-
-
-def _count(words: Words, phrase: Phrase) -> CountedPhrase:
-    chunks = words.count(phrase).chunks
-    return CountedPhrase(phrase, chunks, inverse_frequency(chunks, words.row_count))
 
 
 def _expected_of(phrases: Sequence[CountedPhrase]) -> float:

@@ -5,7 +5,6 @@ from the content. Vectors are not taken over: to read them needs an extension of
 in the background as after any change of the model. Nothing of v2 is changed, neither its base nor its files.
 """
 
-import hashlib
 import json
 import os
 import re
@@ -18,6 +17,7 @@ from pathlib import Path, PureWindowsPath
 import apsw
 
 from kb.engine.errors import Unavailable
+from kb.engine.model.hashes import hash_of, hash_of_original
 from kb.engine.model.limits import (
     MAX_DERIVED_TITLE_CHARACTERS,
     MAX_SOURCE_PATH_CHARACTERS,
@@ -80,7 +80,7 @@ class V2Document:
 class Content:
     """What a document's hash is of: its original, or its text where it has none."""
 
-    sha256: str
+    content_hash: str
     size_bytes: int
     original: str | None
 
@@ -156,9 +156,9 @@ def _find_content(document: V2Document, text: str, folder: Path, originals: Fold
     file = None if document.is_note else _find_file(folder, document.stored_path)
     if file is None:
         encoded = text.encode()
-        return Content(hashlib.sha256(encoded).hexdigest(), len(encoded), None)
+        return Content(hash_of(encoded), len(encoded), None)
     name = _keep_original(file, originals)
-    return Content(name, file.stat().st_size, name)
+    return Content(hash_of_original(name), file.stat().st_size, name)
 
 
 def _find_file(folder: Path, stored_path: str | None) -> Path | None:
@@ -212,7 +212,7 @@ def _add_document(
             _filename_of(document, title),
             _path_of(document),
             content.size_bytes,
-            f"sha256:{content.sha256}",
+            content.content_hash,
             content.original,
             text if document.is_note else None,
             "image_analysis" if format in PICTURES - {"svg"} else "text_extraction",

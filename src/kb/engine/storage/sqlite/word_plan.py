@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kb.engine.storage.words.phrases import Phrase
+from kb.engine.storage.words.counting import CountedPhrase
 
 # A base of so many chunks is not planned for: all that can be found in it is ranked in a few milliseconds.
 SMALL_BASE = 20_000
@@ -22,15 +22,6 @@ MOST_TO_RANK = 3_000
 SHARE_TO_RANK = 0.003
 # To walk past a chunk that is not ranked costs FTS5 so much of what it costs to rank it.
 COST_OF_WALKING = 1 / 12
-
-
-@dataclass(frozen=True)
-class CountedPhrase:
-    phrase: Phrase
-    chunks: int
-    """How many chunks have it."""
-    worth: float
-    """Its inverse document frequency: about what one mention of it adds to the score of a chunk of usual length."""
 
 
 @dataclass(frozen=True)

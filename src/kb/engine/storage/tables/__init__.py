@@ -13,6 +13,7 @@ claims, reindexing           what workers do with it, and the work that goes thr
 journal                      what happened, for the audit log and for those who watch
 portable                     whole documents on their way from base to base
 mapping                      where documents lie on the map
+shortfalls                   what workers lack
 integrity                    checking that all of it is still what was written
 scope, allowed, id_sets      which documents a search may find
 statistics                   how much there is

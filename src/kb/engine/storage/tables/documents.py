@@ -26,6 +26,7 @@ from kb.engine.model import (
     Page,
     Ref,
 )
+from kb.engine.model.hashes import hash_of_original
 from kb.engine.storage.tables.chunks import insert_chunks, spaced_or_none
 from kb.engine.storage.tables.connection import Connection, Database, Dialect
 from kb.engine.storage.tables.journal import announce_job, record_change, record_clearing, record_document
@@ -205,9 +206,9 @@ class DocumentsPart:
                 db.execute(
                     # A file's hash names its original a second time: one damaged byte must not make it a stray.
                     "SELECT EXISTS (SELECT 1 FROM documents WHERE original = ?1) "
-                    "OR EXISTS (SELECT 1 FROM documents WHERE content_hash = 'sha256:' || ?1 AND note_text IS NULL) "
+                    "OR EXISTS (SELECT 1 FROM documents WHERE content_hash = ?2 AND note_text IS NULL) "
                     "OR EXISTS (SELECT 1 FROM jobs WHERE original = ?1)",
-                    (original,),
+                    (original, hash_of_original(original)),
                 ).get
             )
 

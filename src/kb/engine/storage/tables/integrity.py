@@ -1,6 +1,5 @@
 """What checking a base comes to, whichever database keeps it."""
 
-import hashlib
 import json
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,6 +14,7 @@ from kb.engine.model import (
     Scrub,
     UsedOriginal,
 )
+from kb.engine.model.hashes import hash_of
 from kb.engine.storage.tables.connection import Database, Executor
 from kb.engine.storage.tables.meta import read_meta, write_meta
 from kb.engine.storage.tables.rows import fetch_all, to_json, to_text
@@ -67,7 +67,7 @@ def check_document(db: Executor, document_id: int, found: Findings) -> None:
         "FROM documents AS d WHERE d.id = ?",
         (document_id,),
     )
-    if is_note and hash_of(text) != content_hash:
+    if is_note and hash_of_text(text) != content_hash:
         found.add(DamageKind.NOTE, document_id, f"The text of note {document_id} is not the one that was stored.")
     if not chunk_count == chunks == end:
         message = f"Document {document_id} should have {chunk_count} chunks, numbered from 0, and has {chunks}."
@@ -86,15 +86,15 @@ def check_job(db: Executor, job_id: int, found: Findings) -> None:
         "FROM jobs AS j WHERE id = ?",
         (job_id,),
     )
-    if None not in (payload, digest) and hash_of(payload) != digest:
+    if None not in (payload, digest) and hash_of_text(payload) != digest:
         found.add(DamageKind.JOB, None, f"What job {job_id} was given is not what was submitted.")
     if original is not None and is_first:
         found.originals.append(UsedOriginal(original, None))
 
 
 # Where damage has struck, a text need not be one.
-def hash_of(text: object) -> str | None:
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}" if isinstance(text, str) else None
+def hash_of_text(text: object) -> str | None:
+    return hash_of(text.encode()) if isinstance(text, str) else None
 
 
 def size_of(text: object) -> int:

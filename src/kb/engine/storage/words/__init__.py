@@ -6,4 +6,5 @@ vocabulary   what has to be known of the terms of a base
 completion   a word that is still being typed
 spelling     a word that is nowhere in the base
 scores       how much a word is worth
+counting     in how many chunks each phrase is
 """

@@ -3,14 +3,13 @@
 import uuid
 from functools import partial
 
-from kb.client import Json
+from kb.client import CONFIRMATION_PHRASE, Json
 from kb.mcp.answers import fit_list
 from kb.mcp.errors import ToolError, absence_told
 from kb.mcp.tools import Call
 from kb.sizes import BYTES_PER_MB
 
 DOCUMENTS_AT_ONCE = 100
-CONFIRMATION_PHRASE = "DELETE ALL"
 
 
 async def show(call: Call, arguments: Json) -> Json:

@@ -5,9 +5,10 @@ Parameters and shapes are a contract of others, kept to the letter. What is more
 `knowledge-task-status`.
 """
 
+from kb.client import CONFIRMATION_PHRASE
 from kb.mcp.tools import Effect, Schema, Tool
 from kb.mcp.toolsets.knowledge.adding import add
-from kb.mcp.toolsets.knowledge.documents import CONFIRMATION_PHRASE, DOCUMENTS_AT_ONCE, clear, remove, show
+from kb.mcp.toolsets.knowledge.documents import DOCUMENTS_AT_ONCE, clear, remove, show
 from kb.mcp.toolsets.knowledge.searching import TOP_K, search
 from kb.mcp.toolsets.knowledge.state import tell_status, tell_task_status
 from kb.mcp.toolsets.parameters import CONTINUATION, FILTERS, OFFSET, TAGS, TEXT_PATTERN, TITLE, UNTRUSTED

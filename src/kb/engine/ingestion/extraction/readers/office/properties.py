@@ -37,7 +37,7 @@ def read_values(archive: Archive, part: str) -> dict[str, list[str]]:
             if element.text and element.text.strip():
                 values.setdefault(local_name(element), []).append(element.text)
     except Unreadable as error:
-        if error.reason != "corrupt_file":
+        if error.code != "corrupt_file":
             raise
     return values
 

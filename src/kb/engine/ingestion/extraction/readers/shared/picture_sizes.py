@@ -26,4 +26,4 @@ def is_large_picture(content: bytes, least: Size) -> bool:
         with open_picture(BytesIO(content)) as picture:
             return reaches(picture.size, least)
     except Unreadable as refusal:
-        return refusal.reason == "extraction_limit"
+        return refusal.code == "extraction_limit"

@@ -1,4 +1,4 @@
-"""What has to be done now and then, and nobody waits for: forgetting what is old, and keeping search quick."""
+"""Forgetting what is old: finished jobs, the originals that only they kept, and the audit log."""
 
 import logging
 import threading
@@ -14,8 +14,6 @@ log = logging.getLogger(__name__)
 KEEP_FINISHED_JOBS = timedelta(days=30)
 KEEP_AUDIT_LOG = timedelta(days=365)
 EVERY_SECONDS = 3600.0
-TUNE_EVERY_SECONDS = 5.0
-TUNE_AGAIN_AFTER_SECONDS = 60.0
 
 
 def forget_the_old(store: Store, originals: Originals, now: datetime) -> None:
@@ -35,17 +33,4 @@ def keep_forgetting(
         except (Unavailable, StorageFull) as error:
             log.warning("What is old could not be forgotten; trying again later. %s", error.message)
         if stopping.wait(EVERY_SECONDS):
-            return
-
-
-def tune(store: Store, originals: Originals, clock: Callable[[], datetime], stopping: threading.Event) -> None:
-    """See to it again and again that search stays quick, until told to stop."""
-    while True:
-        rest = TUNE_EVERY_SECONDS
-        try:
-            store.tune_search()
-        except (Unavailable, StorageFull) as error:
-            log.warning("What keeps search quick could not be done; trying again later. %s", error.message)
-            rest = TUNE_AGAIN_AFTER_SECONDS
-        if stopping.wait(rest):
             return

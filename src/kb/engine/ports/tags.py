@@ -1,0 +1,25 @@
+"""What documents are filed under."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from kb.engine.model import Document, Ref, TagCount
+
+
+class Tags(Protocol):
+    def change_tags(
+        self,
+        ref: Ref,
+        *,
+        add: Sequence[str],
+        remove: Sequence[str],
+        expected_version: int | None,
+        now: datetime,
+    ) -> Document: ...
+
+    def replace_tags(
+        self, ref: Ref, tags: Sequence[str], *, expected_version: int | None, now: datetime
+    ) -> Document: ...
+
+    def list_tags(self) -> list[TagCount]: ...
