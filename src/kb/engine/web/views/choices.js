@@ -1,7 +1,7 @@
 // What both lists of the page, hits and documents, can be narrowed by.
 
+import { tagChip } from "../actions/tag_chips.js";
 import { el, fill } from "../kit/dom.js";
-import { icon } from "../kit/icons.js";
 import { typeName } from "../kit/wording.js";
 
 const SHOWN_TAGS = 200;
@@ -19,6 +19,4 @@ export function offerTags(select, tags) {
   fill(select, option("", "Tags"), byCount.map(({ name, count }) => option(name, `${name} (${count})`)));
 }
 
-export function removableTag(tag, remove) {
-  return el("button", { class: "chip on", type: "button", aria: { label: `Without the tag ${tag}` }, on: { click: remove } }, tag, icon("close"));
-}
+export const removableTag = (tag, remove) => tagChip(tag, { label: `Without the tag ${tag}`, on: true, remove });
