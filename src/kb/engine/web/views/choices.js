@@ -19,4 +19,17 @@ export function offerTags(select, tags) {
   fill(select, option("", "Tags"), byCount.map(({ name, count }) => option(name, `${name} (${count})`)));
 }
 
-export const removableTag = (tag, remove) => tagChip(tag, { label: `Without the tag ${tag}`, on: true, remove });
+/**
+ * Draw the tags that are chosen, each a button that takes it away, and one for `clear` if there is something to clear.
+ * Whoever was among them stays there, or goes on to `next`.
+ */
+export function showChosenTags(element, tags, { choose, clear, next }) {
+  const chips = tags.map((tag) => {
+    const remove = () => choose(tags.filter((other) => other !== tag));
+    return tagChip(tag, { label: `Without the tag ${tag}`, on: true, remove });
+  });
+  if (clear) chips.push(el("button", { class: "text-button", type: "button", on: { click: clear } }, "Clear filters"));
+  const hadFocus = element.contains(document.activeElement);
+  fill(element, chips);
+  if (hadFocus) (chips[0] ?? next).focus();
+}
