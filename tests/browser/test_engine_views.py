@@ -129,6 +129,16 @@ def test_colours_can_be_chosen_and_stay_chosen(page: Page) -> None:
     expect(page.get_by_role("button", name="Colours: dark")).to_be_visible()
 
 
+def test_the_button_for_colours_goes_on_to_the_next_and_says_so(page: Page) -> None:
+    """W1"""
+    page.goto("/#/status")
+
+    page.get_by_role("button", name="Colours: as the system").press("Enter")
+
+    expect(page.get_by_role("button", name="Colours: light")).to_be_focused()
+    expect(page.locator("#announcer")).to_have_text("Colours: light")
+
+
 def test_the_key_can_be_forgotten(keyed_page: Page, watch: Watch) -> None:
     """W1"""
     watch.allow("status of 401")

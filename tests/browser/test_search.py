@@ -139,6 +139,19 @@ def test_filters_stand_in_the_address_and_back_undoes_them(page: Page, lighthous
     expect(results(page).nth(2)).to_contain_text("lighthouse")
 
 
+def test_whoever_takes_tags_away_one_by_one_keeps_the_focus(page: Page, lighthouse_notes: list[int]) -> None:
+    """W1"""
+    page.goto("/#/?q=lighthouse&tag=lamp&tag=coast")
+    expect(results(page)).to_have_count(2)
+
+    page.get_by_role("button", name="Without the tag coast").press("Enter")
+    expect(page.get_by_role("button", name="Without the tag lamp")).to_be_focused()
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_label("Tag", exact=True)).to_be_focused()
+    assert page.url.endswith("#/?q=lighthouse")
+
+
 def test_tags_are_changed_from_a_result_without_the_mouse(page: Page, lighthouse_notes: list[int]) -> None:
     page.goto("/#/?q=lighthouse+reef+miles")
     expect(results(page).first).to_contain_text("Reef")

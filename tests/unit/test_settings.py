@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from kb import settings
 from kb.settings import ClientSettings, EngineSettings, McpSettings, SettingsError
+from kb.settings.folders import default_data_dir
 
 
 def read_engine(
@@ -239,7 +240,7 @@ def test_folders_follow_the_platform_and_ignore_relative_paths(tmp_path: Path) -
     assert settings.config_dir({}, "linux") == home / ".config/kb"
     assert settings.config_dir({}, "darwin") == home / "Library/Application Support/kb"
     assert settings.config_dir({"APPDATA": str(tmp_path)}, "win32") == tmp_path / "kb"
-    assert settings.default_data_dir(environ, "linux") == home / ".local/share/kb"
+    assert default_data_dir(environ, "linux") == home / ".local/share/kb"
     assert settings.cache_dir({}) == home / ".cache/kb"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from kb.serving.connections import IS_ADMITTED, Attended, HttpConnection, RawHeaders, Render, ServerConfig
 from kb.serving.patience import Limits
 
-__all__ = ["IS_ADMITTED", "Limits", "RawHeaders", "Render", "allow_connections", "configure_server"]
+__all__ = ["IS_ADMITTED", "Limits", "RawHeaders", "allow_connections", "configure_server"]
 
 # Longer than any client keeps a connection that it does not use (httpx: 5 seconds, browsers: a minute). Closed by us
 # in the moment in which the client sends its next request, it would look as if the server were gone.

@@ -21,14 +21,13 @@ import os
 from collections.abc import Mapping
 
 from kb.settings.editor import editor_command
-from kb.settings.folders import cache_dir, config_dir, config_home, default_data_dir, home_dir, model_folder
+from kb.settings.folders import cache_dir, config_dir, config_home, home_dir, model_folder
 from kb.settings.keys import every_key, present_key
 from kb.settings.programs import (
     LOOPBACK_NAMES,
     ClientSettings,
     EngineSettings,
     McpSettings,
-    ProgramSettings,
     SettingsError,
     is_loopback,
 )
@@ -41,12 +40,10 @@ __all__ = [
     "EngineSettings",
     "McpSettings",
     "OptionDescription",
-    "ProgramSettings",
     "SettingsError",
     "cache_dir",
     "config_dir",
     "config_home",
-    "default_data_dir",
     "describe_options",
     "editor_command",
     "every_key",

@@ -96,7 +96,7 @@ def _test_base(
     from kb.cli.evaluating.reading import Scope
     from kb.cli.evaluating.self_test import run_self_test
     from kb.cli.render.progress import progress_of_steps
-    from kb.cli.render.self_test import show_self_test, warn, written_out
+    from kb.cli.render.self_test import describe, show_self_test, warn
     from kb.cli.render.terminal import print_json
 
     async def test(engine: "EngineClient") -> "SelfTest":
@@ -106,7 +106,7 @@ def _test_base(
     outcome = call_engine(engine_url, test)
     warn(outcome)
     if as_json:
-        print_json(written_out(outcome))
+        print_json(describe(outcome))
     else:
         show_self_test(outcome)
     figures = measure(outcome.attempts, By.PHRASE)
@@ -117,14 +117,14 @@ def _test_base(
 
 def _ask_questions(file: str, engine_url: str | None, *, as_json: bool) -> float:
     from kb.cli.evaluating.asking import average
-    from kb.cli.render.evaluating import show_evaluation, warn, written_out
+    from kb.cli.render.evaluating import describe, show_evaluation, warn
     from kb.cli.render.terminal import print_json
 
     outcomes = _evaluate(_read_questions(file), engine_url)
     averages = average(outcomes)
     warn(outcomes)
     if as_json:
-        print_json(written_out(outcomes, averages))
+        print_json(describe(outcomes, averages))
     else:
         show_evaluation(outcomes, averages)
     return averages["hybrid"]["recall"]

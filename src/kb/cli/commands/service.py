@@ -136,7 +136,7 @@ def _require_free_ports(state: "State", engine: "EngineSettings", mcp: "McpSetti
 
 
 def _put_in_place(file: Path, old: str | None, unit: str) -> None:
-    from kb.cli.connecting.files import write_privately
+    from kb.cli.private_files import write_privately
     from kb.cli.render import service as words
     from kb.cli.service import systemd
 

@@ -2,14 +2,13 @@
 
 import codecs
 import json
-import os
 import re
-import tempfile
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from kb.cli.connecting.known import Json
+from kb.cli.private_files import write_privately
 
 
 class NotOurs(Exception):
@@ -75,17 +74,3 @@ def write_configuration(file: Path, configuration: Json, old: bytes, now: dateti
         write_privately(backup, old)
     write_privately(file, _render(configuration, old))
     return backup
-
-
-def write_privately(file: Path, content: bytes) -> None:
-    """Wholly or not at all."""
-    descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    try:
-        with open(descriptor, "wb") as opened:
-            opened.write(content)
-            opened.flush()
-            os.fsync(opened.fileno())
-        Path(temporary).replace(file)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

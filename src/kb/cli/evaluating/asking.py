@@ -1,6 +1,5 @@
 """A user's own questions, searched in every mode and compared with the documents that were expected."""
 
-import asyncio
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from statistics import fmean
 import httpx
 
 from kb.cli.calling import failure_of
+from kb.cli.evaluating.in_turn import for_each
 from kb.cli.evaluating.measures import all_alike, ndcg, recall, reciprocal_rank
 from kb.cli.evaluating.questions import BadQuestions, Question
 from kb.client import EngineClient, Json, read_all
@@ -19,8 +19,6 @@ MEASURES = {"ndcg": ndcg, "recall": recall, "mrr": reciprocal_rank}
 DEPTH = 10
 # How far down to look for what was missed: told, not counted.
 FAR = 100
-# The engine has few cores; more would only wait there.
-AT_A_TIME = 4
 NOTHING = -1
 _ID = re.compile(r"[0-9]{1,18}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
@@ -80,24 +78,16 @@ async def evaluate_questions(
     engine: EngineClient, questions: Sequence[Question], on_progress: Callable[[str, int, int], None]
 ) -> list[Outcome]:
     """In the order of the questions. Raises `BadQuestions` for what the engine does not take for one."""
-    turn = asyncio.Semaphore(AT_A_TIME)
     names = dict.fromkeys(name for question in questions for name in question.expected)
-    done = 0
 
     async def find(name: str) -> Target:
-        async with turn:
-            return Target(name, await _find_documents(engine, name))
+        return Target(name, await _find_documents(engine, name))
 
     async def ask(question: Question) -> Outcome:
-        nonlocal done
-        async with turn:
-            outcome = await _ask(engine, question, [targets[name] for name in question.expected])
-        done += 1
-        on_progress(question.query, done, len(questions))
-        return outcome
+        return await _ask(engine, question, [targets[name] for name in question.expected])
 
-    targets = {target.name: target for target in await asyncio.gather(*map(find, names))}
-    return await asyncio.gather(*map(ask, questions))
+    targets = {target.name: target for target in await for_each(names, find)}
+    return await for_each(questions, ask, lambda done, question: on_progress(question.query, done, len(questions)))
 
 
 async def _ask(engine: EngineClient, question: Question, targets: Sequence[Target]) -> Outcome:

@@ -5,15 +5,14 @@ searched for. Where that misses, it is asked further: what stands below the firs
 themselves, and what came instead.
 """
 
-import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TypeVar
 
-from kb.cli.evaluating.asking import AT_A_TIME, DEPTH, FAR, document_ids_of
+from kb.cli.evaluating.asking import DEPTH, FAR, document_ids_of
 from kb.cli.evaluating.attempts import Attempt, By, Hit, Miss
 from kb.cli.evaluating.diagnosis import GarbledText, NoText, Reason, diagnose, fold_title, is_wordless_picture
+from kb.cli.evaluating.in_turn import for_each
 from kb.cli.evaluating.likeness import Shingles, cut_shingles, share_within
 from kb.cli.evaluating.phrases import count_documents, pick_phrases
 from kb.cli.evaluating.reading import EVERYWHERE, Reading, Scope, list_documents, read_document, read_whole, spread_out
@@ -24,8 +23,6 @@ from kb.client import EngineClient, Json
 # A hit that shares less with the document than this is no twin of it, whatever stands around the hit.
 _LEAST_LIKENESS = 0.3
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 OnProgress = Callable[[str, int, int], None]
 
 
@@ -90,7 +87,7 @@ async def run_self_test(engine: EngineClient, scope: Scope, most: int, on_progre
     def tell(done: int, document: Json) -> None:
         on_progress(document["title"], done, steps)
 
-    read = await _for_each(chosen, lambda document: read_document(engine, document), tell)
+    read = await for_each(chosen, lambda document: read_document(engine, document), tell)
     readings = [reading for reading in read if reading is not None]
     frequencies = count_documents(reading.texts for reading in readings)
     titles = Counter(fold_title(document["title"]) for document in everything)
@@ -100,26 +97,8 @@ async def run_self_test(engine: EngineClient, scope: Scope, most: int, on_progre
         phrases = pick_phrases(reading.texts, frequencies, len(readings))
         return await _judge(search, reading, phrases, titles[fold_title(reading.title)])
 
-    verdicts = await _for_each(readings, judge, lambda done, reading: tell(len(chosen) + done, reading.document))
+    verdicts = await for_each(readings, judge, lambda done, reading: tell(len(chosen) + done, reading.document))
     return SelfTest(len(documents), verdicts, search.is_degraded)
-
-
-async def _for_each(
-    items: Iterable[Item], work: Callable[[Item], Awaitable[Result]], tell: Callable[[int, Item], None]
-) -> list[Result]:
-    """A few at a time; the results are in the order of the items."""
-    turn = asyncio.Semaphore(AT_A_TIME)
-    done = 0
-
-    async def work_in_turn(item: Item) -> Result:
-        nonlocal done
-        async with turn:
-            result = await work(item)
-        done += 1
-        tell(done, item)
-        return result
-
-    return await asyncio.gather(*map(work_in_turn, items))
 
 
 @dataclass

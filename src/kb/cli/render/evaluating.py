@@ -68,29 +68,29 @@ def _show_missed(outcome: Outcome) -> None:
         Text.assemble("\n", (f"line {outcome.question.line}  ", "dim"), (one_line(outcome.question.query), "bold"))
     )
     for target in outcome.missed():
-        print_indented(console, Text.assemble(("expected  ", "dim"), (one_line(_describe(outcome, target)), "red")))
+        print_indented(console, Text.assemble(("expected  ", "dim"), (one_line(_explain(outcome, target)), "red")))
     for hit in outcome.answers["hybrid"]["results"][:_MOST_SHOWN]:
         print_indented(console, Text.assemble(("came      ", "dim"), one_line(f"{hit['document_id']}: {hit['title']}")))
     if not outcome.answers["hybrid"]["results"]:
         print_indented(console, Text("nothing came", "dim"))
 
 
-def _describe(outcome: Outcome, target: Target) -> str:
+def _explain(outcome: Outcome, target: Target) -> str:
     if not target.document_ids:
         return f"{target.name} (is not there)"
     place = outcome.place_of(target)
     return f"{target.name} ({'not found' if place is None else f'at place {place}'})"
 
 
-def written_out(outcomes: Sequence[Outcome], averages: Averages) -> Json:
+def describe(outcomes: Sequence[Outcome], averages: Averages) -> Json:
     return {
         "questions": len(outcomes),
         "measures": {mode: {_NAMES[key]: figure for key, figure in averages[mode].items()} for mode in MODES},
-        "missed": [_missed_written_out(outcome) for outcome in outcomes if outcome.missed()],
+        "missed": [_describe_missed(outcome) for outcome in outcomes if outcome.missed()],
     }
 
 
-def _missed_written_out(outcome: Outcome) -> Json:
+def _describe_missed(outcome: Outcome) -> Json:
     missed = [
         {"name": target.name, "document_ids": sorted(target.document_ids), "place": outcome.place_of(target)}
         for target in outcome.missed()

@@ -75,36 +75,14 @@ def show_self_test(outcome: SelfTest) -> None:
     _show_advice(console, hard)
 
 
-def describe(reason: Reason, document: Json) -> str:
-    match reason:
-        case NoText(words):
-            return f"Only {counted(words, 'word')} could be read in it." if words else "No text could be read in it."
-        case UnreadParts(unit, parts):
-            return f"{_name_parts(unit, parts).capitalize()} could not be read."
-        case GarbledText(was_recognised, pages):
-            where = f" on {_name_parts('page', [*map(str, pages)])}" if pages else ""
-            what = "What was recognised" if was_recognised else "The text that the file brings along"
-            return f"{what}{where} is hardly language."
-        case NearDuplicates(others):
-            return f"Others came that say nearly the same: {_name_hits(others)}."
-        case UnknownLanguage(language):
-            return f"It is in {language}, which the model hardly knows: only its exact words find it."
-        case TitleSaysNothing():
-            return f"Its title says nothing of it: {document['title']}"
-        case TitleShared(documents):
-            return f"{documents} documents have this title."
-        case Outranked(miss):
-            return f"Other documents fit its {miss.attempt.by} better: {_name_hits(miss.attempt.hits) or 'none came'}."
-
-
-def written_out(outcome: SelfTest) -> Json:
+def describe(outcome: SelfTest) -> Json:
     return {
         "documents": len(outcome.verdicts),
         "total": outcome.total,
-        "measures": {by.value: _figures_written_out(measure(outcome.attempts, by)) for by in By},
+        "measures": {by.value: _describe_figures(measure(outcome.attempts, by)) for by in By},
         "lost": sum(verdict.is_lost for verdict in outcome.hard_to_find),
         "wordless_pictures": [picture["id"] for picture in outcome.wordless_pictures],
-        "hard_to_find": [_verdict_written_out(verdict) for verdict in outcome.hard_to_find],
+        "hard_to_find": [_describe_verdict(verdict) for verdict in outcome.hard_to_find],
     }
 
 
@@ -139,12 +117,34 @@ def _show_verdict(console: Console, verdict: Verdict) -> None:
     mark = ("  lost", "red") if verdict.is_lost else ""
     console.print(Text.assemble("\n", (f"{document['id']}  ", "dim"), (one_line(document["title"]), "bold"), mark))
     for reason in verdict.reasons:
-        print_indented(console, Text(one_line(describe(reason, document))))
+        print_indented(console, Text(one_line(_explain(reason, document))))
     for miss in verdict.misses:
-        print_indented(console, Text(one_line(_describe_miss(miss)), "dim"))
+        print_indented(console, Text(one_line(_explain_miss(miss)), "dim"))
 
 
-def _describe_miss(miss: Miss) -> str:
+def _explain(reason: Reason, document: Json) -> str:
+    match reason:
+        case NoText(words):
+            return f"Only {counted(words, 'word')} could be read in it." if words else "No text could be read in it."
+        case UnreadParts(unit, parts):
+            return f"{_name_parts(unit, parts).capitalize()} could not be read."
+        case GarbledText(was_recognised, pages):
+            where = f" on {_name_parts('page', [*map(str, pages)])}" if pages else ""
+            what = "What was recognised" if was_recognised else "The text that the file brings along"
+            return f"{what}{where} is hardly language."
+        case NearDuplicates(others):
+            return f"Others came that say nearly the same: {_name_hits(others)}."
+        case UnknownLanguage(language):
+            return f"It is in {language}, which the model hardly knows: only its exact words find it."
+        case TitleSaysNothing():
+            return f"Its title says nothing of it: {document['title']}"
+        case TitleShared(documents):
+            return f"{documents} documents have this title."
+        case Outranked(miss):
+            return f"Other documents fit its {miss.attempt.by} better: {_name_hits(miss.attempt.hits) or 'none came'}."
+
+
+def _explain_miss(miss: Miss) -> str:
     place = "not found" if miss.place is None else f"at place {miss.place}"
     return f"{place} by {miss.attempt.by}: {miss.attempt.query}"
 
@@ -177,23 +177,23 @@ def _name_hits(hits: Sequence[Hit]) -> str:
     return f"{named}; {len(hits) - _MOST_NAMED} more" if len(hits) > _MOST_NAMED else named
 
 
-def _figures_written_out(figures: Figures) -> Json:
+def _describe_figures(figures: Figures) -> Json:
     return {"asked": figures.asked, "found": figures.found, "Recall@10": figures.recall, "MRR@10": figures.mrr}
 
 
-def _verdict_written_out(verdict: Verdict) -> Json:
+def _describe_verdict(verdict: Verdict) -> Json:
     document = verdict.document
     return {
         "document_id": document["id"],
         "title": document["title"],
         "lost": verdict.is_lost,
-        "reasons": [_reason_written_out(reason, document) for reason in verdict.reasons],
-        "missed": [_miss_written_out(miss) for miss in verdict.misses],
+        "reasons": [_describe_reason(reason, document) for reason in verdict.reasons],
+        "missed": [_describe_miss(miss) for miss in verdict.misses],
     }
 
 
-def _reason_written_out(reason: Reason, document: Json) -> Json:
-    told = {"code": reason.code, "message": describe(reason, document), "advice": _ADVICE[type(reason)][1]}
+def _describe_reason(reason: Reason, document: Json) -> Json:
+    told = {"code": reason.code, "message": _explain(reason, document), "advice": _ADVICE[type(reason)][1]}
     match reason:
         case UnreadParts(unit, parts):
             return {**told, f"{unit}s": parts}
@@ -209,6 +209,6 @@ def _reason_written_out(reason: Reason, document: Json) -> Json:
             return told
 
 
-def _miss_written_out(miss: Miss) -> Json:
+def _describe_miss(miss: Miss) -> Json:
     came = [hit._asdict() for hit in miss.attempt.hits]
     return {"by": miss.attempt.by.value, "query": miss.attempt.query, "place": miss.place, "came": came}

@@ -90,7 +90,7 @@ def show_result(
     board: Board, result: "Result", folder: Path, *, as_json: bool, verbose: bool, is_planned: bool
 ) -> None:
     if as_json:
-        board.say_json({**_to_json(result), "planned": True} if is_planned else _to_json(result))
+        board.say_json({**_describe(result), "planned": True} if is_planned else _describe(result))
     if result.error is not None:
         board.complain(f"{_label(_path_of(result.step), folder)}: {result.error}")
     elif isinstance(result.step, Skip | Keep):
@@ -114,7 +114,7 @@ def _render_left_alone(step: Skip | Keep, folder: Path) -> str:
     return f"Skipped {label}: {step.reason}" + (f": {step.detail}" if step.detail else "")
 
 
-def _to_json(result: "Result") -> Json:
+def _describe(result: "Result") -> Json:
     step = result.step
     told: Json = {"action": _ACTIONS[type(step)], "path": _path_of(step), "document_id": result.document_id}
     if not isinstance(step, Add | Skip):

@@ -6,7 +6,7 @@ import { icon } from "./kit/icons.js";
 import { announce } from "./kit/notices.js";
 import { go, placeOf } from "./kit/router.js";
 import { addShortcuts, listShortcuts } from "./kit/shortcuts.js";
-import { currentTheme, switchTheme } from "./kit/theme.js";
+import { currentTheme, onTheme, switchTheme } from "./kit/theme.js";
 import { chooseFiles } from "./tray/choosing.js";
 
 const RAIL = [
@@ -62,7 +62,9 @@ function skipToContent(event) {
 function themeButton() {
   const label = () => `Colours: ${{ auto: "as the system", light: "light", dark: "dark" }[currentTheme()]}`;
   const button = el("button", { class: "icon-button", type: "button", title: label(), aria: { label: label() }, on: { click: switchTheme } }, icon("theme"));
-  window.addEventListener("theme", () => {
+  onTheme(() => {
+    // The system may have turned dark, which is nobody's choice.
+    if (button.title === label()) return;
     button.setAttribute("aria-label", label());
     button.title = label();
     announce(label());

@@ -3,10 +3,10 @@
 import { ask } from "../kit/dialogs.js";
 import { el, fill } from "../kit/dom.js";
 import * as engine from "../kit/engine.js";
-import { icon } from "../kit/icons.js";
 import { notify, tellProblem } from "../kit/notices.js";
 import { inTurns } from "../kit/turns.js";
 import { count } from "../kit/wording.js";
+import { LONGEST_TAG, suggestTags, tagChip } from "./tag_chips.js";
 
 // Fewer are done before a notice could be read.
 const MANY = 50;
@@ -35,14 +35,14 @@ function tellThatItTakesTime(documents) {
 function askForTags(shared, documents) {
   let tags = [...shared];
   const chips = el("div", { class: "chips" });
-  const input = el("input", { id: "new-tag", class: "input", list: "known-tags", maxlength: 200, autocomplete: "off", autofocus: true });
+  const input = el("input", { id: "new-tag", class: "input", list: "known-tags", maxlength: LONGEST_TAG, autocomplete: "off", autofocus: true });
   const known = el("datalist", { id: "known-tags" });
-  engine.listTags().then((list) => fill(known, list.map(({ name }) => el("option", { value: name }))), tellProblem);
+  suggestTags(known);
   const remove = (tag) => {
     set(tags.filter((other) => other !== tag));
     input.focus();
   };
-  const draw = () => fill(chips, tags.map((tag) => tagButton(tag, () => remove(tag))));
+  const draw = () => fill(chips, tags.map((tag) => tagChip(tag, { label: `Remove ${tag}`, remove: () => remove(tag) })));
   const set = (changed) => {
     tags = changed;
     draw();
@@ -65,8 +65,4 @@ function askForTags(shared, documents) {
     return { add: tags.filter((tag) => !shared.includes(tag)), remove: shared.filter((tag) => !tags.includes(tag)) };
   };
   return ask({ title: documents === 1 ? "Tags" : `Tags of ${count(documents, "document")}`, body, submit: "Save", read });
-}
-
-function tagButton(tag, remove) {
-  return el("button", { class: "chip", type: "button", aria: { label: `Remove ${tag}` }, on: { click: remove } }, tag, icon("close"));
 }

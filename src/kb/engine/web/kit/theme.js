@@ -10,24 +10,23 @@ export function currentTheme() {
   return ORDER.includes(kept) ? kept : "auto";
 }
 
-export function applyTheme(theme = currentTheme()) {
+export function applyTheme() {
+  const theme = currentTheme();
   if (theme === "auto") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
   tell();
 }
 
-/** The window is told by an event "theme". */
 export function keepTheme(theme) {
   localStorage.setItem(NAME, theme);
-  applyTheme(theme);
-  window.dispatchEvent(new Event("theme"));
+  applyTheme();
 }
 
 export function switchTheme() {
   keepTheme(ORDER[(ORDER.indexOf(currentTheme()) + 1) % ORDER.length]);
 }
 
-/** For what is drawn by script, and does not follow by itself. Returns a function that ends it. */
+/** For what does not follow by itself. Also told when the system turns dark or light. Returns a function that ends it. */
 export function onTheme(listener) {
   listeners.add(listener);
   return () => listeners.delete(listener);

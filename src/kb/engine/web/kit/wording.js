@@ -30,6 +30,8 @@ export const at = (time) => dateAndTime.format(new Date(time));
 
 export const count = (number, one, many = `${one}s`) => `${plain.format(number)} ${number === 1 ? one : many}`;
 
+export const BYTES_PER_MB = 1_048_576;
+
 export function bytes(number) {
   const units = ["bytes", "KB", "MB", "GB", "TB"];
   let unit = 0;

@@ -10,8 +10,8 @@ import { chooseFiles, chooseFolder } from "./choosing.js";
 import { startDropping } from "./dropping.js";
 import { startPasting } from "./pasting.js";
 import { Row } from "./row.js";
-import { tagField } from "./tag_field.js";
 import { isOver, tellAll, tellUnshown } from "./telling.js";
+import { trayTags } from "./tray_tags.js";
 
 // With more, only those are shown that something is going on with.
 const MOST_ROWS = 100;
@@ -36,7 +36,7 @@ class Tray {
   #cancelAll = this.#textButton("Cancel all", () => additions.cancelAll());
   #retryAll = this.#textButton("Try all again", () => additions.retryAll());
   #clearDone = this.#textButton("Clear finished", () => this.#clear());
-  #tags = tagField(additions);
+  #tags = trayTags(additions);
   #drawn = new Map();
   #timer = 0;
   #wasOver = true;

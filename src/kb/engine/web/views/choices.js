@@ -1,7 +1,7 @@
 // What both lists of the page, hits and documents, can be narrowed by.
 
+import { tagChip } from "../actions/tag_chips.js";
 import { el, fill } from "../kit/dom.js";
-import { icon } from "../kit/icons.js";
 import { typeName } from "../kit/wording.js";
 
 const SHOWN_TAGS = 200;
@@ -19,6 +19,17 @@ export function offerTags(select, tags) {
   fill(select, option("", "Tags"), byCount.map(({ name, count }) => option(name, `${name} (${count})`)));
 }
 
-export function removableTag(tag, remove) {
-  return el("button", { class: "chip on", type: "button", aria: { label: `Without the tag ${tag}` }, on: { click: remove } }, tag, icon("close"));
+/**
+ * Draw the tags that are chosen, each a button that takes it away, and one for `clear` if there is something to clear.
+ * Whoever was among them stays there, or goes on to `next`.
+ */
+export function showChosenTags(element, tags, { choose, clear, next }) {
+  const chips = tags.map((tag) => {
+    const remove = () => choose(tags.filter((other) => other !== tag));
+    return tagChip(tag, { label: `Without the tag ${tag}`, on: true, remove });
+  });
+  if (clear) chips.push(el("button", { class: "text-button", type: "button", on: { click: clear } }, "Clear filters"));
+  const hadFocus = element.contains(document.activeElement);
+  fill(element, chips);
+  if (hadFocus) (chips[0] ?? next).focus();
 }

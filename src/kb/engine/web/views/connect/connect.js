@@ -1,6 +1,6 @@
 // How to connect an AI client: what to copy, where it goes, and how to see that it works.
 
-import { copyText } from "../../actions/copying.js";
+import { copyText } from "../../kit/copying.js";
 import { el, fill, keepFocus } from "../../kit/dom.js";
 import { icon } from "../../kit/icons.js";
 import { tellProblem } from "../../kit/notices.js";

@@ -2,7 +2,7 @@
 
 import { byId, el, fill } from "../../kit/dom.js";
 import * as engine from "../../kit/engine.js";
-import { queryWords } from "../../kit/marks.js";
+import { queryWords } from "../../kit/found_words.js";
 import { hasPages } from "../page_picture.js";
 import { NoteText } from "./note_text.js";
 import { PagePane } from "./page_pane.js";

@@ -1,8 +1,8 @@
 // One chunk of a document's text: its page and headings where they begin, and its words.
 
 import { el } from "../../kit/dom.js";
+import { markWithin, markWords } from "../../kit/found_words.js";
 import { renderMarkdown } from "../../kit/markdown.js";
-import { markWithin, markWords } from "../../kit/marks.js";
 
 const VERBATIM = new Set(["code", "csv", "json", "xlsx"]);
 

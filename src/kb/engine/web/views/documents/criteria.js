@@ -9,7 +9,7 @@ export const ORDERS = [
   ["size", "Size", "desc"],
 ];
 
-const usualDirection = (sort) => ORDERS.find(([name]) => name === sort)[2];
+export const usualDirection = (sort) => ORDERS.find(([name]) => name === sort)[2];
 
 /** {q, tags, type, sort, order} of a place. */
 export function readCriteria(params) {

@@ -4,8 +4,8 @@ import { el, fill } from "../../kit/dom.js";
 import * as engine from "../../kit/engine.js";
 import { icon } from "../../kit/icons.js";
 import { tellProblem } from "../../kit/notices.js";
-import { offerTags, offerTypes, option, removableTag } from "../choices.js";
-import { hasFilters, ORDERS } from "./criteria.js";
+import { offerTags, offerTypes, option, showChosenTags } from "../choices.js";
+import { hasFilters, ORDERS, usualDirection } from "./criteria.js";
 
 export class Filters {
   #words = el("input", { class: "input", type: "search", placeholder: "Title, file name or path", autocomplete: "off", spellcheck: "false", aria: { label: "Only with these words in title, file name or path" } });
@@ -23,7 +23,7 @@ export class Filters {
     this.#types.addEventListener("change", () => set({ type: this.#types.value }));
     this.#tags.addEventListener("change", () => this.#tags.value && set({ tags: [...new Set([...this.#criteria.tags, this.#tags.value])] }));
     // Whoever sorts by something else wants its usual direction first.
-    this.#sort.addEventListener("change", () => set({ sort: this.#sort.value, order: ORDERS.find(([name]) => name === this.#sort.value)[2] }));
+    this.#sort.addEventListener("change", () => set({ sort: this.#sort.value, order: usualDirection(this.#sort.value) }));
     this.#direction.addEventListener("click", () => set({ order: this.#criteria.order === "asc" ? "desc" : "asc" }));
     this.set = set;
     const sorting = el("div", { class: "sorting" }, el("span", { class: "soft small", aria: { hidden: true } }, "Sort by"), this.#sort, this.#direction);
@@ -52,11 +52,8 @@ export class Filters {
     this.#direction.setAttribute("aria-label", `${direction}; turn round`);
     this.#direction.title = direction;
     fill(this.#direction, icon(order === "asc" ? "up" : "down"));
-    const chips = tags.map((tag) => removableTag(tag, () => this.set({ tags: tags.filter((other) => other !== tag) })));
-    const clear = () => this.set({ q: "", tags: [], type: "" });
-    if (hasFilters(criteria)) chips.push(el("button", { class: "text-button", type: "button", on: { click: clear } }, "Clear filters"));
-    const hadFocus = this.#chosen.contains(document.activeElement);
-    fill(this.#chosen, chips);
-    if (hadFocus) (chips[0] ?? this.#tags).focus();
+    const choose = (chosen) => this.set({ tags: chosen });
+    const clear = hasFilters(criteria) && (() => this.set({ q: "", tags: [], type: "" }));
+    showChosenTags(this.#chosen, tags, { choose, clear, next: this.#tags });
   }
 }

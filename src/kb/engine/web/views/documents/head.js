@@ -1,7 +1,7 @@
 // What stands above the text of a document: its name, tags, and what can be done with it.
 
-import { copyText } from "../../actions/copying.js";
 import { downloadOriginal } from "../../actions/downloading.js";
+import { copyText } from "../../kit/copying.js";
 import { el, fill, keepFocus } from "../../kit/dom.js";
 import { icon } from "../../kit/icons.js";
 import { menu } from "../../kit/menus.js";

@@ -1,8 +1,8 @@
 // The text of a note, as it was meant to look.
 
 import { el } from "../../kit/dom.js";
+import { markWithin } from "../../kit/found_words.js";
 import { renderMarkdown } from "../../kit/markdown.js";
-import { markWithin } from "../../kit/marks.js";
 
 // So much of a passage tells it from others, and is not yet beyond its first paragraph.
 const TELLING_CHARACTERS = 40;

@@ -1,7 +1,7 @@
 // One note while it is written. What is typed is never lost: it is kept for the tab while it is not saved (drafts.js), stays
 // where it is when saving fails, and is shown beside the stored text when somebody else saved first (conflict.js).
 
-import { copyText } from "../../actions/copying.js";
+import { copyText } from "../../kit/copying.js";
 import { ask } from "../../kit/dialogs.js";
 import { el, fill } from "../../kit/dom.js";
 import { newIdempotencyKey } from "../../kit/engine.js";

@@ -3,7 +3,7 @@
 import { el, fill } from "../../kit/dom.js";
 import { count } from "../../kit/wording.js";
 import { LivePreview } from "./live_preview.js";
-import { TagField } from "./tag_field.js";
+import { NoteTags } from "./note_tags.js";
 import { derivedTitle } from "./titles.js";
 import { writingField } from "./writing.js";
 
@@ -29,7 +29,7 @@ export class NoteForm {
       changed();
     };
     this.#title.addEventListener("input", changed);
-    this.#tags = new TagField(changed);
+    this.#tags = new NoteTags(changed);
     this.#text = writingField(onChange);
     this.#text.addEventListener("scroll", () => this.#preview.follow(this.#text));
     this.#panes = el("div", { class: "note-panes", data: { side: "write" } }, this.#sides(), this.#text, this.#preview.element);

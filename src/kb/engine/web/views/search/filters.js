@@ -1,9 +1,9 @@
 // The filters below the search box: type, tags, when it was added. Each change is a step that Back undoes.
 
-import { el, fill } from "../../kit/dom.js";
+import { el } from "../../kit/dom.js";
 import * as engine from "../../kit/engine.js";
 import { tellProblem } from "../../kit/notices.js";
-import { offerTags, offerTypes, removableTag } from "../choices.js";
+import { offerTags, offerTypes, showChosenTags } from "../choices.js";
 import { hasFilters } from "./criteria.js";
 
 export class Filters {
@@ -59,12 +59,9 @@ export class Filters {
     this.#tags.value = "";
     this.#from.value = from;
     this.#to.value = to;
-    const clear = () => this.#set({ tags: [], type: "", from: "", to: "" });
-    const chips = tags.map((tag) => removableTag(tag, () => this.#set({ tags: tags.filter((other) => other !== tag) })));
-    if (hasFilters(this.#criteria)) chips.push(el("button", { class: "text-button", type: "button", on: { click: clear } }, "Clear filters"));
-    const hadFocus = this.#chosen.contains(document.activeElement);
-    fill(this.#chosen, chips);
-    if (hadFocus) (chips[0] ?? this.#tags).focus();
+    const choose = (chosen) => this.#set({ tags: chosen });
+    const clear = hasFilters(this.#criteria) && (() => this.#set({ tags: [], type: "", from: "", to: "" }));
+    showChosenTags(this.#chosen, tags, { choose, clear, next: this.#tags });
   }
 }
 

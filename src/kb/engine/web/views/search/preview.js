@@ -1,9 +1,9 @@
 // What a hit says, beside the list: its passage with the words marked, and the page it stands on.
 
-import { copyText } from "../../actions/copying.js";
+import { copyText } from "../../kit/copying.js";
 import { el, fill } from "../../kit/dom.js";
+import { markedWords, markWords } from "../../kit/found_words.js";
 import { icon } from "../../kit/icons.js";
-import { markedWords, markWords } from "../../kit/marks.js";
 import { ago, headingWithin, typeName } from "../../kit/wording.js";
 import { hasPages, PagePicture } from "../page_picture.js";
 import { hitPlace } from "./results.js";

@@ -1,8 +1,8 @@
 // The list of hits. Each is a link that opens its document where the words are; arrows move between them.
 
 import { el, fill, keepFocus } from "../../kit/dom.js";
+import { markedSnippet } from "../../kit/found_words.js";
 import { icon } from "../../kit/icons.js";
-import { markedSnippet } from "../../kit/marks.js";
 import { placeOf } from "../../kit/router.js";
 import { ago, headingWithin, typeName } from "../../kit/wording.js";
 

@@ -2,7 +2,7 @@
 
 import { el } from "../../kit/dom.js";
 import { placeOf } from "../../kit/router.js";
-import { ago, at, bytes, count, typeName } from "../../kit/wording.js";
+import { ago, at, bytes, BYTES_PER_MB, count, typeName } from "../../kit/wording.js";
 
 const INDEXES = { exact: "Every vector is compared: exact", none: "None yet" };
 
@@ -50,7 +50,7 @@ function work({ queue, configuration }) {
     ["Running", link("running", queue.running)],
     ["Queued", link("queued", queue.queued)],
     ["Failed", link("failed", queue.failed)],
-    ["Largest file", bytes(configuration.max_file_size_mb * 1_048_576)],
+    ["Largest file", bytes(configuration.max_file_size_mb * BYTES_PER_MB)],
   ];
 }
 

@@ -1,6 +1,6 @@
 // Into the clipboard, and say so.
 
-import { announce, notify } from "../kit/notices.js";
+import { announce, notify } from "./notices.js";
 
 export async function copyText(text, said) {
   try {

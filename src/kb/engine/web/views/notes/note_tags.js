@@ -1,17 +1,16 @@
 // The tags of a note: each a button that takes it away, and a field for one more.
 
+import { LONGEST_TAG, suggestTags, tagChip } from "../../actions/tag_chips.js";
 import { el, fill } from "../../kit/dom.js";
-import * as engine from "../../kit/engine.js";
-import { icon } from "../../kit/icons.js";
-import { announce, tellProblem } from "../../kit/notices.js";
+import { announce } from "../../kit/notices.js";
 
-export class TagField {
+export class NoteTags {
   element;
   #tags = [];
   #chips = el("div", { class: "chips" });
   #known = el("datalist", { id: "note-known-tags" });
   #input = el("input", {
-    class: "input", list: "note-known-tags", maxlength: 200, autocomplete: "off", placeholder: "Add a tag", aria: { label: "Add a tag" },
+    class: "input", list: "note-known-tags", maxlength: LONGEST_TAG, autocomplete: "off", placeholder: "Add a tag", aria: { label: "Add a tag" },
   });
   #changed;
 
@@ -21,7 +20,7 @@ export class TagField {
     this.element = el("div", { class: "note-tags", role: "group", aria: { label: "Tags" } }, this.#chips, this.#input, this.#known);
     this.#input.addEventListener("keydown", (event) => this.#onKey(event));
     this.#input.addEventListener("change", () => this.take());
-    engine.listTags().then((list) => fill(this.#known, list.map(({ name }) => el("option", { value: name }))), tellProblem);
+    suggestTags(this.#known);
   }
 
   get tags() {
@@ -61,10 +60,6 @@ export class TagField {
   }
 
   #draw() {
-    const chip = (tag) => {
-      const remove = () => this.#remove(tag);
-      return el("button", { class: "chip", type: "button", aria: { label: `Remove ${tag}` }, on: { click: remove } }, tag, icon("close"));
-    };
-    fill(this.#chips, this.#tags.map(chip));
+    fill(this.#chips, this.#tags.map((tag) => tagChip(tag, { label: `Remove ${tag}`, remove: () => this.#remove(tag) })));
   }
 }
