@@ -17,7 +17,7 @@ import httpx
 import pytest
 from deploy.sizes import BYTES_PER_MB, measure
 from tests.engine_program import EngineProgram
-from tests.house_rules.test_layout import repository_files
+from tests.repository_files import repository_files
 
 ROOT = Path(__file__).parents[2]
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")

@@ -25,7 +25,7 @@ from tests.mcp_server.knowledge.speaking import (
     post,
 )
 from tests.mcp_server.programs import Era, sdk_client
-from tests.mcp_server.test_other_clients import TypeScriptClient
+from tests.mcp_server.typescript_client import TypeScriptClient
 from tests.pdf_files import make_text_pdf
 from tests.scanned_pages import write_scan
 

@@ -21,7 +21,7 @@ from tests.mcp_server.knowledge.speaking import (
     post,
 )
 from tests.mcp_server.programs import Era, sdk_client
-from tests.mcp_server.test_other_clients import TypeScriptClient
+from tests.mcp_server.typescript_client import TypeScriptClient
 
 from kb.client import Json
 
