@@ -12,8 +12,8 @@ from uuid import uuid4
 import apsw
 import httpx
 import pytest
-from tests.api.calls import Json, assert_problem
-from tests.api.conftest import serving
+from tests.api_calls import Json, assert_problem
+from tests.engine_in_process import serving
 
 from kb.engine.api.events import EVENTS_AT_ONCE, MAX_LISTENERS, MAX_WAITING_EVENTS, Feed
 from kb.engine.wiring import Engine

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx
-from tests.api.calls import V1, assert_problem
-from tests.api.conftest import serving
+from tests.api_calls import V1, assert_problem
 from tests.bundles import pack, portable_note
+from tests.engine_in_process import serving
 
 from kb.engine.wiring import Engine
 

@@ -18,9 +18,9 @@ from schemathesis.specs.openapi.checks import (
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 from tests.amounts import IS_FULL, Tell, amount
-from tests.api.calls import OPEN, V1
-from tests.api.conftest import open_engine_with
-from tests.contract.samples import work_off as work_off_jobs
+from tests.api_calls import OPEN, V1
+from tests.engine_in_process import open_engine_with
+from tests.handmade_documents import work_off as work_off_jobs
 
 from kb.engine.api.app import create_app, create_routes
 from kb.engine.ports import Embedder

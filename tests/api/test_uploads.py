@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 from starlette.testclient import TestClient
-from tests.api.calls import MAX_FILE_BYTES, OPEN, V1, assert_problem
-from tests.api.conftest import serving
+from tests.api_calls import MAX_FILE_BYTES, OPEN, V1, assert_problem
 from tests.bundles import pack
+from tests.engine_in_process import serving
 
 from kb.engine.api.app import create_app
 from kb.engine.api.guard import MAX_FORM_BYTES, MAX_JSON_BYTES

@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 from tests.amounts import Tell
+from tests.consistency import assert_base_is_consistent
 from tests.engine_program import EngineAlone, EngineProgram
-from tests.faults.consistency import assert_base_is_consistent
 from tests.needs import need_right
 
 DISK_MB = 48

@@ -13,8 +13,8 @@ import httpx
 import psutil
 import pytest
 from tests.amounts import IS_FULL, Tell, amount
+from tests.consistency import assert_base_is_consistent, assert_originals_are_those_in_use
 from tests.engine_program import EngineProgram
-from tests.faults.consistency import assert_base_is_consistent, assert_originals_are_those_in_use
 from tests.hostile.fuzz_corpus import fuzzed_file, has_pictures
 from tests.hostile.fuzz_routes import REFUSED, Routes, Sent
 from tests.hostile.hostile_file import CODES, READ
@@ -35,7 +35,7 @@ from tests.hostile.watching import (
     watching,
     watching_processes,
 )
-from tests.mcp_server.programs import RawClient
+from tests.mcp_clients import RawClient
 
 NUMBERS = [number for number in range(amount(selection=42, full=5_000)) if IS_FULL or not has_pictures(number)]
 BATCH_FILES = amount(selection=20, full=50)

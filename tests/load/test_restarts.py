@@ -17,9 +17,11 @@ from bench.agents_at_work.programs import AGENT_KEY, ENGINE_KEY
 from tests.amounts import Tell, amount
 from tests.engine_program import EngineProgram
 from tests.load.conftest import SETTINGS
-from tests.mcp_server.programs import Json, McpProgram
+from tests.mcp_program import McpProgram
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection, connect
+
+from kb.client import Json
 
 RESTARTS = amount(selection=1, full=20)
 GO_ON_WITHIN_SECONDS = 5.0

@@ -17,11 +17,12 @@ import mcp
 import pytest
 from anyio.from_thread import start_blocking_portal
 from tests.engine_program import EngineProgram
-from tests.mcp_server.programs import Json, McpProgram, RawClient, sdk_client
+from tests.mcp_clients import RawClient, sdk_client
+from tests.mcp_program import McpProgram
 from tests.mcp_server.recording import RecordingProxy
 from tests.mcp_server.staging import staged_files
 
-from kb.client import FINISHED
+from kb.client import FINISHED, Json
 from kb.mcp.upload_folder import default_parent
 
 ENGINE_KEY = "the-key-of-the-engine"

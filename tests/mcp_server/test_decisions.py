@@ -12,8 +12,9 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
+from tests.mcp_clients import RawClient
+from tests.mcp_program import McpProgram
 from tests.mcp_server.conftest import MISTYPED
-from tests.mcp_server.programs import Json, McpProgram, RawClient
 from tests.mcp_server.recording import RecordingProxy
 from tests.mcp_server.shared_programs import (
     AGENT_KEY,
@@ -28,6 +29,8 @@ from tests.mcp_server.shared_programs import (
     wait_until,
 )
 from tests.mcp_server.staging import encoded
+
+from kb.client import Json
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
-from tests.mcp_server.programs import Json, RawClient
+from tests.mcp_clients import RawClient
 from tests.mcp_server.recording import PretendedEngine
 from tests.mcp_server.shared_programs import (
     AGENT_KEY,
@@ -21,7 +21,7 @@ from tests.mcp_server.shared_programs import (
     staging_program,
 )
 
-from kb.client import EngineClient
+from kb.client import EngineClient, Json
 from kb.mcp.calling import ToolCalls
 from kb.mcp.file_roots import FileRoots
 from kb.mcp.tools import Caller

@@ -10,7 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.amounts import amount
-from tests.mcp_server.programs import Json, McpProgram, RawClient
+from tests.mcp_clients import RawClient
+from tests.mcp_program import McpProgram
 from tests.mcp_server.recording import RecordingProxy
 from tests.mcp_server.shared_programs import (
     AGENT_KEY,
@@ -22,6 +23,8 @@ from tests.mcp_server.shared_programs import (
 )
 from tests.mcp_server.staging import encoded
 from tests.pdf_files import make_picture_pdf
+
+from kb.client import Json
 
 MB = 1_048_576
 LARGE_BYTES = amount(selection=3, full=20) * MB

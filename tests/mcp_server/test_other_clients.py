@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import pytest
 from tests.engine_program import COMMAND_WITHIN_SECONDS, EngineProgram
-from tests.mcp_server.programs import McpProgram
+from tests.mcp_program import McpProgram
 from tests.mcp_server.shared_programs import AGENT_KEY
 from tests.mcp_server.typescript_client import TypeScriptClient
 from tests.node_tools import INSPECTOR, node_command

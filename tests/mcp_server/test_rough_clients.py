@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 from tests.engine_program import EngineProgram
-from tests.mcp_server.programs import Json, McpProgram, RawClient
+from tests.mcp_clients import RawClient
+from tests.mcp_program import McpProgram
 from tests.newest_protocol import newest_headers, newest_params
+
+from kb.client import Json
 
 WITHIN_SECONDS = 20
 PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}'

@@ -5,7 +5,6 @@ import uuid
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
-from tests.mcp_server.programs import Json
 from tests.mcp_server.recording import RecordingProxy
 from tests.mcp_server.shared_programs import (
     ENGINE_KEY,
@@ -17,7 +16,7 @@ from tests.mcp_server.shared_programs import (
 )
 from tests.mcp_server.staging import encoded
 
-from kb.client import EngineClient
+from kb.client import EngineClient, Json
 
 NOBODY = 999_999_999
 """The id of no document."""

@@ -5,7 +5,8 @@ import uuid
 import httpx
 import mcp
 import pytest
-from tests.mcp_server.programs import ERAS, Era, McpProgram, RawClient, sdk_client
+from tests.mcp_clients import ERAS, Era, RawClient, sdk_client
+from tests.mcp_program import McpProgram
 from tests.mcp_server.recording import RecordingProxy
 from tests.mcp_server.shared_programs import (
     AGENT_KEY,

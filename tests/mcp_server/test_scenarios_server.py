@@ -8,7 +8,8 @@ import uuid
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
-from tests.mcp_server.programs import Json, McpProgram, RawClient
+from tests.mcp_clients import RawClient
+from tests.mcp_program import McpProgram
 from tests.mcp_server.recording import RecordingProxy
 from tests.mcp_server.shared_programs import (
     AGENT_KEY,
@@ -24,7 +25,7 @@ from tests.mcp_server.shared_programs import (
 )
 from tests.mcp_server.staging import encoded
 
-from kb.client import FINISHED
+from kb.client import FINISHED, Json
 
 NOBODY = 999_999_999
 """The id of no document."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.engine_program import EngineProgram
-from tests.mcp_server.programs import RawClient
+from tests.mcp_clients import RawClient
 from tests.newest_protocol import CLIENT, NEWEST_VERSION, newest_headers, newest_params
 
 HANDSHAKE_VERSIONS = ("2025-06-18", "2025-11-25")

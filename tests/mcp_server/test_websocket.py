@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 from tests.engine_program import EngineProgram
-from tests.mcp_server.programs import Json
 from tests.newest_protocol import CLIENT, newest_params
 from websockets.sync.client import ClientConnection, connect
+
+from kb.client import Json
 
 ANSWER_WITHIN_SECONDS = 20
 

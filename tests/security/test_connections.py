@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from starlette.types import ASGIApp, Message, Scope
-from tests.api.calls import OPEN, V1
+from tests.api_calls import OPEN, V1
 from tests.engine_program import EngineProgram
 from tests.newest_protocol import newest_headers, newest_params
 from tests.security.open_server import WITHIN_SECONDS, Server, open_server, read_to_end, wait_until

@@ -13,10 +13,10 @@ import psutil
 import pytest
 from starlette.testclient import TestClient
 from tests.amounts import IS_FULL, Tell, amount
-from tests.api.calls import OPEN, V1
-from tests.api.conftest import open_engine_with
-from tests.contract.samples import work_off
+from tests.api_calls import OPEN, V1
+from tests.engine_in_process import open_engine_with
 from tests.engine_program import EngineProgram
+from tests.handmade_documents import work_off
 from tests.security.crowd import Client, crowd, follow, get, read_slowly, say_nothing, send_slowly, upload_of
 from tests.security.open_server import WITHIN_SECONDS, open_server, read_to_end, wait_until
 

@@ -7,8 +7,8 @@ from contextlib import closing
 
 import psycopg
 import pytest
-from tests.contract.backends import MODEL, PostgresBackend
-from tests.contract.samples import LATER, LEASE, NOW, add, add_note, found_by_text, index, note
+from tests.backends import MODEL, PostgresBackend
+from tests.handmade_documents import LATER, LEASE, NOW, add, add_note, found_by_text, index, note
 
 from kb.engine.errors import Unavailable
 from kb.engine.model import DocumentQuery, Lane, Scope

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import apsw
 import pytest
+from tests.backends import SqliteBackend
 from tests.bases import add_file, content_of, make_backup, read_rows, restore_backup
-from tests.contract.backends import SqliteBackend
-from tests.contract.samples import LATER, add, add_note, digest, found_by_text, index, note
+from tests.handmade_documents import LATER, add, add_note, digest, found_by_text, index, note
 
 from kb.engine.backup import back_up, read_manifest
 from kb.engine.documents import delete_document

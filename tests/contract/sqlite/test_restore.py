@@ -9,9 +9,9 @@ from pathlib import Path
 
 import apsw
 import pytest
+from tests.backends import SqliteBackend
 from tests.bases import add_file, content_of, make_backup, read_rows, restore_backup
-from tests.contract.backends import SqliteBackend
-from tests.contract.samples import add_note, digest
+from tests.handmade_documents import add_note, digest
 
 from kb.engine.backup import has_base_file
 from kb.engine.errors import Conflict, DocumentNotFound, Unavailable

@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 
 from jsonschema import validate
-from tests.mcp_server.programs import Json, RawClient
+from tests.mcp_clients import RawClient
+
+from kb.client import Json
 
 
 class Knowledge(RawClient):

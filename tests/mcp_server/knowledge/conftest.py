@@ -6,10 +6,10 @@ from typing import get_args
 
 import pytest
 from tests.engine_program import EngineProgram
+from tests.mcp_program import McpProgram
 from tests.mcp_server.knowledge.asking import Knowledge
 from tests.mcp_server.knowledge.cancelled import Base
 from tests.mcp_server.knowledge.contract import CONFIRMATION
-from tests.mcp_server.programs import McpProgram
 from tests.mcp_server.shared_programs import (
     AGENT_KEY,
     Agent,

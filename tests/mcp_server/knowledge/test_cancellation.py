@@ -12,6 +12,7 @@ from mcp.types import JSONRPCNotification, JSONRPCRequest
 from starlette.requests import HTTPConnection
 from tests.amounts import IS_FULL
 from tests.engine_program import EngineProgram
+from tests.mcp_clients import RawClient
 from tests.mcp_server.knowledge.cancelled import Base
 from tests.mcp_server.knowledge.conftest import Write
 from tests.mcp_server.knowledge.shapes import assert_shape
@@ -33,7 +34,6 @@ from tests.mcp_server.knowledge.ways_to_cancel import (
     Begin,
     cancellation_of,
 )
-from tests.mcp_server.programs import RawClient
 from tests.newest_protocol import newest_params
 
 from kb.client import EngineClient, Json

@@ -20,8 +20,9 @@ from tests.mcp_server.knowledge.contract import (
     Schemas,
 )
 from tests.mcp_server.knowledge.shapes import assert_shape
-from tests.mcp_server.programs import Json
 from tests.mcp_server.shared_programs import Agent
+
+from kb.client import Json
 
 UNKNOWN = "123e4567-e89b-42d3-a456-426614174000"
 RIGHT: dict[str, Json] = {

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import anyio
 import httpx
+from tests.mcp_clients import Era, sdk_client
 from tests.mcp_server.knowledge.speaking import (
     BOTH,
     CALL,
@@ -20,7 +21,6 @@ from tests.mcp_server.knowledge.speaking import (
     open_websocket,
     post,
 )
-from tests.mcp_server.programs import Era, sdk_client
 from tests.mcp_server.typescript_client import TypeScriptClient
 
 from kb.client import Json

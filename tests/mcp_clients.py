@@ -1,12 +1,9 @@
-"""The MCP server as users run it, `kb mcp` in a process of its own, and the two plainest ways to speak with it."""
+"""The two plainest ways to speak with the MCP server."""
 
 import itertools
-import re
-import subprocess
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal, Self
 
 import httpx
@@ -14,9 +11,9 @@ import httpx2
 import mcp
 from jsonschema import validate
 from mcp.client.streamable_http import streamable_http_client
-from tests.engine_program import STOP_WITHIN_SECONDS, kb_command, own_environment
 
-Json = dict[str, Any]
+from kb.client import Json
+
 Era = Literal["legacy", "auto"]
 """How the SDK's client begins: with the handshake of 2025, or without one as from 2026-07-28 on."""
 ERAS: tuple[Era, ...] = ("legacy", "auto")
@@ -25,50 +22,6 @@ READING_TOOLS = frozenset(
     | {f"knowledge-{name}" for name in ("search", "show", "status", "task-status")}
 )
 """What is left to an agent, or a server, that may only read."""
-
-
-class McpProgram:
-    """Keeps its port over restarts. Its log is in the file `log`."""
-
-    process: subprocess.Popen[str]
-    url: str
-
-    def __init__(self, folder: Path, engine_url: str, settings: Mapping[str, str] = {}) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self.log = folder / "mcp.log"
-        self._environment = {**own_environment(folder, settings), "KB_ENGINE_URL": engine_url}
-        self._port = "0"
-
-    def start(self) -> None:
-        with self.log.open("w") as log:
-            command = kb_command("mcp", "--port", self._port)
-            self.process = subprocess.Popen(command, env=self._environment, stderr=log, text=True)
-        self.url = self._read_url()
-        self._port = self.url.rpartition(":")[2]
-
-    def stop(self) -> int:
-        self.process.terminate()
-        return self.process.wait(STOP_WITHIN_SECONDS)
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait(STOP_WITHIN_SECONDS)
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self.process.poll() is None:
-            self.stop()
-
-    def _read_url(self) -> str:
-        # Its first line; from then on clients are let in.
-        with self.log.open() as log:
-            while self.process.poll() is None:
-                if found := re.search(r"on (http://\S+)/mcp,", log.readline()):
-                    return found[1]
-        raise AssertionError(f"The MCP server did not start:\n{self.log.read_text()}")
 
 
 class RawClient:
