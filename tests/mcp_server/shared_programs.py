@@ -5,7 +5,6 @@ of agents. Each knows nothing but a proxy, which records what it asks of the eng
 own. Besides there is a whole `kb up` without keys, whose base is nobody's, and an MCP server without an engine.
 """
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -21,13 +20,13 @@ from tests.mcp_clients import RawClient, sdk_client
 from tests.mcp_program import McpProgram
 from tests.mcp_server.recording import RecordingProxy
 from tests.mcp_server.staging import staged_files
+from tests.waiting import wait_for_document
 
-from kb.client import FINISHED, Json
+from kb.client import Json
 from kb.mcp.upload_folder import default_parent
 
 ENGINE_KEY = "the-key-of-the-engine"
 AGENT_KEY = "the-key-of-the-agents"
-WAIT_AT_MOST_SECONDS = 60
 
 Speech = Literal["raw", "legacy", "auto"]
 """Plain JSON-RPC, or the official client in one of its eras."""
@@ -209,19 +208,9 @@ def collections_agent(request: pytest.FixtureRequest, agents_with_collections: A
     return agents_with_collections[request.param]
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WAIT_AT_MOST_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, "It did not come about."
-        time.sleep(0.02)
-
-
 def completed_document(engine_http: httpx.Client, job_id: int) -> Json:
     """The document that a job has become, as the engine shows it."""
-    wait_until(lambda: engine_http.get(f"/jobs/{job_id}").json()["status"] in FINISHED)
-    job = engine_http.get(f"/jobs/{job_id}").json()
-    assert job["status"] == "completed", job
-    return get_document(engine_http, job["document_id"])
+    return get_document(engine_http, wait_for_document(engine_http, job_id))
 
 
 def get_document(engine_http: httpx.Client, document_id: int) -> Json:

@@ -26,9 +26,9 @@ from tests.mcp_server.shared_programs import (
     bearer,
     completed_document,
     get_document,
-    wait_until,
 )
 from tests.mcp_server.staging import encoded
+from tests.waiting import wait_until
 
 from kb.client import Json
 

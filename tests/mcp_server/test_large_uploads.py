@@ -13,16 +13,10 @@ from tests.amounts import amount
 from tests.mcp_clients import RawClient
 from tests.mcp_program import McpProgram
 from tests.mcp_server.recording import RecordingProxy
-from tests.mcp_server.shared_programs import (
-    AGENT_KEY,
-    bearer,
-    completed_document,
-    staged_by,
-    staging_program,
-    wait_until,
-)
+from tests.mcp_server.shared_programs import AGENT_KEY, bearer, completed_document, staged_by, staging_program
 from tests.mcp_server.staging import encoded
 from tests.pdf_files import make_picture_pdf
+from tests.waiting import wait_until
 
 from kb.client import Json
 

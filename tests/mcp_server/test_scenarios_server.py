@@ -21,11 +21,11 @@ from tests.mcp_server.shared_programs import (
     completed_document,
     get_document,
     staged_by,
-    wait_until,
 )
 from tests.mcp_server.staging import encoded
+from tests.waiting import wait_for_job
 
-from kb.client import FINISHED, Json
+from kb.client import Json
 
 NOBODY = 999_999_999
 """The id of no document."""
@@ -269,7 +269,7 @@ def test_list_recent_jobs(agent: Agent, proxy: RecordingProxy, engine_http: http
 def test_filter_jobs_by_status(agent: Agent, proxy: RecordingProxy, engine_http: httpx.Client) -> None:
     """M14."""
     blank = engine_http.post("/jobs", files={"file": ("blank.txt", b" \n")}).json()["id"]
-    wait_until(lambda: engine_http.get(f"/jobs/{blank}").json()["status"] in FINISHED)
+    wait_for_job(engine_http, blank)
 
     answer = agent.call("kb_jobs", status="failed")
 

@@ -11,9 +11,8 @@ import pytest
 from anyio.to_thread import run_sync
 from tests.engine_program import EngineAlone
 from tests.mcp_clients import READING_TOOLS, RawClient, sdk_client
-from tests.mcp_server.conftest import until
 from tests.mcp_server.recording import PretendedEngine, RecordingProxy
-from tests.mcp_server.shared_programs import wait_until
+from tests.waiting import until, wait_until
 from websockets.asyncio.client import connect
 
 from kb.access import Access

@@ -12,8 +12,9 @@ from starlette.types import ASGIApp, Message, Scope
 from tests.api_calls import OPEN, V1
 from tests.engine_program import EngineProgram
 from tests.newest_protocol import newest_headers, newest_params
-from tests.security.open_server import WITHIN_SECONDS, Server, open_server, read_to_end, wait_until
+from tests.security.open_server import WITHIN_SECONDS, Server, open_server, read_to_end
 from tests.security.surfaces import bearer
+from tests.waiting import wait_until
 
 from kb.access import Access
 from kb.engine.api import guard as engine_guard

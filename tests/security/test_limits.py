@@ -18,7 +18,8 @@ from tests.engine_in_process import open_engine_with
 from tests.engine_program import EngineProgram
 from tests.handmade_documents import work_off
 from tests.security.crowd import Client, crowd, follow, get, read_slowly, say_nothing, send_slowly, upload_of
-from tests.security.open_server import WITHIN_SECONDS, open_server, read_to_end, wait_until
+from tests.security.open_server import WITHIN_SECONDS, open_server, read_to_end
+from tests.waiting import wait_until
 
 from kb.engine.api.app import create_app
 from kb.engine.ports import Embedder

@@ -13,10 +13,11 @@ from tests.mcp_server.knowledge.asking import Knowledge
 from tests.mcp_server.knowledge.conftest import Write
 from tests.mcp_server.knowledge.contract import CONFIRMATION
 from tests.mcp_server.knowledge.shapes import assert_shape
-from tests.mcp_server.shared_programs import AGENT_KEY, bearer, wait_until
+from tests.mcp_server.shared_programs import AGENT_KEY, bearer
 from tests.pdf_files import make_text_pdf
 from tests.reading import SAMPLES
 from tests.scanned_pages import write_scan
+from tests.waiting import wait_until
 
 from kb.client import Json
 

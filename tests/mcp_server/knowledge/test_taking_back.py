@@ -9,7 +9,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.mcp_server.conftest import until
 from tests.mcp_server.knowledge.cancelled import Base
 from tests.mcp_server.knowledge.speaking import (
     CALL,
@@ -23,6 +22,7 @@ from tests.mcp_server.knowledge.speaking import (
 from tests.mcp_server.knowledge.ways_to_cancel import ADD, CANCEL, by_notification, cancellation_of
 from tests.mcp_server.shared_programs import open_adding_program
 from tests.newest_protocol import newest_headers
+from tests.waiting import until
 
 pytestmark = pytest.mark.anyio
 
