@@ -1,6 +1,7 @@
-"""The two plainest ways to speak with the MCP server."""
+"""Agents, and the two plainest ways to speak with the MCP server."""
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import cached_property
@@ -24,7 +25,38 @@ READING_TOOLS = frozenset(
 """What is left to an agent, or a server, that may only read."""
 
 
-class RawClient:
+class Agent(ABC):
+    """Calls tools; how it speaks is its own affair."""
+
+    @abstractmethod
+    def call_for_result(self, tool: str, **arguments: Any) -> Json:
+        """All that comes back, whether the tool succeeds or fails."""
+
+    @abstractmethod
+    def list_tools(self) -> list[Json]: ...
+
+    def call(self, tool: str, **arguments: Any) -> Json:
+        """What a tool answers if it succeeds."""
+        result = self.call_for_result(tool, **arguments)
+        assert not result["isError"], result["structuredContent"]
+        answer: Json = result["structuredContent"]
+        return answer
+
+    def fail(self, tool: str, **arguments: Any) -> Json:
+        """What a tool answers if it fails."""
+        result = self.call_for_result(tool, **arguments)
+        assert result["isError"], result["structuredContent"]
+        answer: Json = result["structuredContent"]
+        # Some clients show the model nothing of an answer that does not fit its tool's schema, not even of an error.
+        validate(answer, self.output_schemas[tool])
+        return answer
+
+    @cached_property
+    def output_schemas(self) -> dict[str, Json]:
+        return {tool["name"]: tool["outputSchema"] for tool in self.list_tools()}
+
+
+class RawClient(Agent):
     """Nothing but JSON-RPC by POST, as in an example with curl: no handshake, no session."""
 
     def __init__(self, url: str, *, path: str = "/mcp", headers: Mapping[str, str] = {}) -> None:
@@ -47,29 +79,13 @@ class RawClient:
         answer: Json = self.post(method, params).json()
         return answer
 
-    def call(self, tool: str, **arguments: Any) -> Json:
-        """What a tool answers if it succeeds."""
-        result = self.call_for_result(tool, **arguments)
-        assert not result["isError"], result["structuredContent"]
-        answer: Json = result["structuredContent"]
-        return answer
-
-    def fail(self, tool: str, **arguments: Any) -> Json:
-        """What a tool answers if it fails."""
-        result = self.call_for_result(tool, **arguments)
-        assert result["isError"], result["structuredContent"]
-        answer: Json = result["structuredContent"]
-        # Some clients show the model nothing of an answer that does not fit its tool's schema, not even of an error.
-        validate(answer, self._output_schemas[tool])
-        return answer
-
-    @cached_property
-    def _output_schemas(self) -> dict[str, Json]:
-        return {tool["name"]: tool["outputSchema"] for tool in self.request("tools/list")["result"]["tools"]}
-
     def call_for_result(self, tool: str, **arguments: Any) -> Json:
         result: Json = self.request("tools/call", {"name": tool, "arguments": arguments})["result"]
         return result
+
+    def list_tools(self) -> list[Json]:
+        tools: list[Json] = self.request("tools/list")["result"]["tools"]
+        return tools
 
 
 @asynccontextmanager

@@ -5,18 +5,18 @@ of agents. Each knows nothing but a proxy, which records what it asks of the eng
 own. Besides there is a whole `kb up` without keys, whose base is nobody's, and an MCP server without an engine.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import httpx
 import mcp
 import pytest
-from anyio.from_thread import start_blocking_portal
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from pydantic import BaseModel
 from tests.engine_program import EngineProgram
-from tests.mcp_clients import RawClient, sdk_client
+from tests.mcp_clients import Agent, RawClient, sdk_client
 from tests.mcp_program import McpProgram
 from tests.mcp_server.recording import RecordingProxy
 from tests.mcp_server.staging import staged_files
@@ -36,25 +36,22 @@ def bearer(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
-class Agent:
-    """Calls tools; how it speaks is its own affair."""
+class SdkAgent(Agent):
+    """By the official client, which has a thread of its own."""
 
-    def __init__(self, call_for_result: Callable[[str, Json], Json]) -> None:
-        self._call_for_result = call_for_result
+    def __init__(self, portal: BlockingPortal, client: mcp.Client) -> None:
+        self._portal = portal
+        self._client = client
 
-    def call(self, tool: str, **arguments: Any) -> Json:
-        """What a tool answers if it succeeds."""
-        result = self._call_for_result(tool, arguments)
-        assert not result["isError"], result["structuredContent"]
-        answer: Json = result["structuredContent"]
-        return answer
+    def call_for_result(self, tool: str, **arguments: Any) -> Json:
+        return _wire(self._portal.call(self._client.call_tool, tool, arguments))
 
-    def fail(self, tool: str, **arguments: Any) -> Json:
-        """What a tool answers if it fails."""
-        result = self._call_for_result(tool, arguments)
-        assert result["isError"], result["structuredContent"]
-        answer: Json = result["structuredContent"]
-        return answer
+    def list_tools(self) -> list[Json]:
+        return [_wire(tool) for tool in self._portal.call(self._client.list_tools).tools]
+
+
+def _wire(model: BaseModel) -> Json:
+    return model.model_dump(mode="json", by_alias=True)
 
 
 Agents = dict[Speech, Agent]
@@ -64,22 +61,12 @@ Agents = dict[Speech, Agent]
 def open_agents(url: str) -> Iterator[Agents]:
     """One agent of each kind, with the right key. The official clients keep their connection all the while."""
     with (
-        RawClient(url, headers=bearer(AGENT_KEY)) as client,
+        RawClient(url, headers=bearer(AGENT_KEY)) as raw,
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(sdk_client(url, "legacy", key=AGENT_KEY)) as legacy,
         portal.wrap_async_context_manager(sdk_client(url, "auto", key=AGENT_KEY)) as auto,
     ):
-
-        def call_by_sdk(client: mcp.Client, tool: str, arguments: Json) -> Json:
-            result = portal.call(client.call_tool, tool, arguments)
-            wire: Json = result.model_dump(mode="json", by_alias=True)
-            return wire
-
-        yield {
-            "raw": Agent(lambda tool, arguments: client.call_for_result(tool, **arguments)),
-            "legacy": Agent(partial(call_by_sdk, legacy)),
-            "auto": Agent(partial(call_by_sdk, auto)),
-        }
+        yield {"raw": raw, "legacy": SdkAgent(portal, legacy), "auto": SdkAgent(portal, auto)}
 
 
 def staging_program(folder: Path, engine_url: str, settings: Mapping[str, str] = {}) -> McpProgram:

@@ -12,14 +12,13 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
-from tests.mcp_clients import RawClient
+from tests.mcp_clients import Agent, RawClient
 from tests.mcp_program import McpProgram
 from tests.mcp_server.conftest import MISTYPED
 from tests.mcp_server.recording import RecordingProxy
 from tests.mcp_server.shared_programs import (
     AGENT_KEY,
     ENGINE_KEY,
-    Agent,
     Agents,
     add_file,
     add_note,

@@ -8,13 +8,12 @@ import uuid
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
-from tests.mcp_clients import RawClient
+from tests.mcp_clients import Agent, RawClient
 from tests.mcp_program import McpProgram
 from tests.mcp_server.recording import RecordingProxy
 from tests.mcp_server.shared_programs import (
     AGENT_KEY,
     ENGINE_KEY,
-    Agent,
     add_file,
     add_note,
     bearer,
