@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from bench.agents_at_work.connection import Connection, Json
 from bench.agents_at_work.programs import Programs, start_on_filled_base
-from bench.filled_base import read_english
+from bench.filled_base import plain_words
 
 AGENTS = (1, 8, 64)
 CALLS_A_ROUND = 192
@@ -69,7 +69,7 @@ def main() -> None:
 
 async def measure(programs: Programs, agents: int) -> dict[str, Measured]:
     measured = {name: Measured() for name in WAYS}
-    words = [word for word in read_english() if word.isalpha()]
+    words = plain_words()
     for round_number in range(ROUNDS + 1):
         for name, (opening, way) in WAYS.items():
             before = programs.weigh()

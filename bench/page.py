@@ -17,9 +17,6 @@ from tests.browser.watching import Watch
 
 from bench.engine_process import start_engine
 from bench.filled_base import fill_base, make_queries
-from kb.engine.embedding import read_model
-from kb.engine.models_on_disk import model_locations
-from kb.settings import cache_dir
 
 QUERIES = 20
 FRAMES = 180
@@ -64,15 +61,8 @@ DRAG = """
 
 def main() -> None:
     documents = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    model = read_model(model_locations(cache_dir(), None)[0])
     with tempfile.TemporaryDirectory() as folder:
-        fill_base(
-            Path(folder),
-            documents,
-            model_fingerprint=model.fingerprint,
-            dimension=model.dimension,
-            chunks_per_document=1,
-        )
+        fill_base(Path(folder), documents, chunks_per_document=1)
         with (
             start_engine(Path(folder)) as (client, _),
             open_browser() as browser,

@@ -23,9 +23,6 @@ from tests.reading import is_reader
 
 from bench.engine_process import start_engine
 from bench.filled_base import fill_base, make_queries
-from kb.engine.embedding import read_model
-from kb.engine.models_on_disk import model_locations
-from kb.settings import cache_dir
 
 ROUNDS = 5
 SEARCHES_A_ROUND = 150
@@ -43,9 +40,8 @@ class Measured:
 
 def main() -> None:
     chunk_count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    model = read_model(model_locations(cache_dir(), None)[0])
     with tempfile.TemporaryDirectory() as folder:
-        fill_base(Path(folder), chunk_count, model_fingerprint=model.fingerprint, dimension=model.dimension)
+        fill_base(Path(folder), chunk_count)
         with start_engine(Path(folder)) as (client, engine):
             report(measure(client, engine))
 

@@ -16,9 +16,6 @@ import psutil
 
 from bench.engine_process import start_engine
 from bench.filled_base import fill_base, make_queries
-from kb.engine.embedding import read_model
-from kb.engine.models_on_disk import model_locations
-from kb.settings import cache_dir
 
 ROUNDS = 200
 MODES: dict[str, dict[str, object]] = {
@@ -31,10 +28,9 @@ MODES: dict[str, dict[str, object]] = {
 
 def main() -> None:
     chunk_count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    model = read_model(model_locations(cache_dir(), None)[0])
     with tempfile.TemporaryDirectory() as folder:
         started = time.perf_counter()
-        fill_base(Path(folder), chunk_count, model_fingerprint=model.fingerprint, dimension=model.dimension)
+        fill_base(Path(folder), chunk_count)
         print(f"{chunk_count} chunks written in {time.perf_counter() - started:.1f} s")
         started = time.perf_counter()
         with start_engine(Path(folder)) as (client, process):
