@@ -20,8 +20,8 @@ from tests.scanned_pages import write_scan
 from tests.waiting import wait_until
 
 from kb.client import Json
+from kb.sizes import BYTES_PER_MB
 
-BYTES_PER_MB = 1_048_576
 GUIDE = make_text_pdf(["To configure authentication, set up the provider first.", "Then restart it."], title="Guide")
 UNKNOWN = "123e4567-e89b-42d3-a456-426614174000"
 
