@@ -16,6 +16,7 @@ from tests.browser.chromium import open_browser, open_context
 from tests.browser.watching import Watch
 
 from bench.engine_process import start_engine
+from bench.figures import p95
 from bench.filled_base import fill_base, make_queries
 
 QUERIES = 20
@@ -96,8 +97,7 @@ def move(page: Page, place: str, landmark: str, step: str) -> list[float]:
 
 
 def report(what: str, times: list[float]) -> None:
-    p95 = statistics.quantiles(times, n=20)[18]
-    print(f"{what:36} p50 {statistics.median(times):6.1f}  p95 {p95:6.1f}  longest {max(times):6.1f}")
+    print(f"{what:36} p50 {statistics.median(times):6.1f}  p95 {p95(times):6.1f}  longest {max(times):6.1f}")
 
 
 if __name__ == "__main__":

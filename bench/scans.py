@@ -22,6 +22,7 @@ from tests.extraction.ocr.printed_pages import print_pages
 from tests.reading import is_reader
 
 from bench.engine_process import start_engine
+from bench.figures import p95
 from bench.filled_base import fill_base, make_queries
 
 ROUNDS = 5
@@ -107,7 +108,7 @@ def weigh_readers(engine: psutil.Process) -> int:
 def report(measured: Measured) -> None:
     print(f"{'search over HTTP, ms':24} {'p50':>7} {'p95':>7}")
     for name, taken in (("idle", measured.idle), ("while scans are read", measured.busy)):
-        print(f"{name:24} {statistics.median(taken):7.1f} {statistics.quantiles(taken, n=20)[18]:7.1f}")
+        print(f"{name:24} {statistics.median(taken):7.1f} {p95(taken):7.1f}")
     print(f"scans: {statistics.median(measured.pages_a_second):.2f} pages a second beside the searches")
     print(f"largest process that reads pictures: {measured.largest_reader_bytes / 2**20:.0f} MB")
 

@@ -15,6 +15,7 @@ import httpx
 import psutil
 
 from bench.engine_process import start_engine
+from bench.figures import p95
 from bench.filled_base import fill_base, make_queries
 
 ROUNDS = 200
@@ -53,7 +54,7 @@ def report(times: dict[str, list[float]], engine: psutil.Process) -> None:
     print(f"{'search over HTTP, ms':24} {'p50':>7} {'p95':>7}  x hybrid")
     for mode, taken in times.items():
         ratio = statistics.median(taken) / statistics.median(times["hybrid"])
-        print(f"{mode:24} {statistics.median(taken):7.1f} {statistics.quantiles(taken, n=20)[18]:7.1f}  {ratio:.2f}")
+        print(f"{mode:24} {statistics.median(taken):7.1f} {p95(taken):7.1f}  {ratio:.2f}")
     print(f"memory: engine {engine.memory_info().rss / 2**20:.0f} MB", end="")
     for child in engine.children():
         print(f", worker {child.memory_info().rss / 2**20:.0f} MB", end="")
