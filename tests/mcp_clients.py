@@ -12,6 +12,7 @@ import httpx2
 import mcp
 from jsonschema import validate
 from mcp.client.streamable_http import streamable_http_client
+from tests.keys import bearer
 
 from kb.client import Json
 
@@ -91,7 +92,7 @@ class RawClient(Agent):
 @asynccontextmanager
 async def sdk_client(url: str, era: Era, *, path: str = "/mcp", key: str | None = None) -> AsyncIterator[mcp.Client]:
     """The official client."""
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    headers = bearer(key) if key else {}
     async with httpx2.AsyncClient(headers=headers, trust_env=False, timeout=60) as http:
         transport = streamable_http_client(f"{url}{path}", http_client=http)
         async with mcp.Client(transport, mode=era) as client:

@@ -16,6 +16,7 @@ import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from pydantic import BaseModel
 from tests.engine_program import EngineProgram
+from tests.keys import bearer
 from tests.mcp_clients import Agent, RawClient, sdk_client
 from tests.mcp_program import McpProgram
 from tests.mcp_server.recording import RecordingProxy
@@ -30,10 +31,6 @@ AGENT_KEY = "the-key-of-the-agents"
 
 Speech = Literal["raw", "legacy", "auto"]
 """Plain JSON-RPC, or the official client in one of its eras."""
-
-
-def bearer(key: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {key}"}
 
 
 class SdkAgent(Agent):

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
+from tests.keys import bearer
 from tests.mcp_clients import Agent, RawClient
 from tests.mcp_program import McpProgram
 from tests.mcp_server.conftest import MISTYPED
@@ -22,7 +23,6 @@ from tests.mcp_server.shared_programs import (
     Agents,
     add_file,
     add_note,
-    bearer,
     completed_document,
     get_document,
 )

@@ -9,17 +9,10 @@ from typing import Any, get_args
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
+from tests.keys import bearer
 from tests.mcp_clients import RawClient
 from tests.mcp_server.recording import PretendedEngine
-from tests.mcp_server.shared_programs import (
-    AGENT_KEY,
-    ENGINE_KEY,
-    Agents,
-    Speech,
-    bearer,
-    open_agents,
-    staging_program,
-)
+from tests.mcp_server.shared_programs import AGENT_KEY, ENGINE_KEY, Agents, Speech, open_agents, staging_program
 
 from kb.client import EngineClient, Json
 from kb.mcp.calling import ToolCalls

@@ -8,6 +8,7 @@ import uuid
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
+from tests.keys import bearer
 from tests.mcp_clients import Agent, RawClient
 from tests.mcp_program import McpProgram
 from tests.mcp_server.recording import RecordingProxy
@@ -16,7 +17,6 @@ from tests.mcp_server.shared_programs import (
     ENGINE_KEY,
     add_file,
     add_note,
-    bearer,
     completed_document,
     get_document,
     staged_by,

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal, get_args
 
+from tests.keys import bearer
 from tests.mcp_clients import RawClient
 from tests.newest_protocol import newest_headers, newest_params
-from tests.security.surfaces import bearer
 from websockets.sync.client import connect
 
 from kb.client import Json

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import httpx
 from fastapi.routing import iter_route_contexts
 from tests.engine_program import EngineProgram
+from tests.keys import bearer
 from tests.security.wire import Header, Request, request_to
 from tests.waiting import wait_for_job
 
@@ -39,10 +40,6 @@ V1 = "/api/v1"
 PUBLIC_PATHS = frozenset({"/health/live", "/health/ready", "/health"})
 MCP_PATHS = (PATH, *(f"{PATH}/{toolset}" for toolset in McpSettings.model_fields["mcp_toolsets"].default))
 CLEARING = {"confirm": True, "confirmation_phrase": CONFIRMATION_PHRASE}
-
-
-def bearer(key: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {key}"}
 
 
 @dataclass(frozen=True)

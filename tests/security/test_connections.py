@@ -11,9 +11,9 @@ import pytest
 from starlette.types import ASGIApp, Message, Scope
 from tests.api_calls import OPEN, V1
 from tests.engine_program import EngineProgram
+from tests.keys import bearer
 from tests.newest_protocol import newest_headers, newest_params
 from tests.security.open_server import WITHIN_SECONDS, Server, open_server, read_to_end
-from tests.security.surfaces import bearer
 from tests.waiting import wait_until
 
 from kb.access import Access

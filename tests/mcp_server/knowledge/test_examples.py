@@ -8,12 +8,13 @@ from pathlib import Path
 import apsw
 import pytest
 from tests.engine_program import EngineProgram
+from tests.keys import bearer
 from tests.mcp_program import McpProgram
 from tests.mcp_server.knowledge.asking import Knowledge
 from tests.mcp_server.knowledge.conftest import Write
 from tests.mcp_server.knowledge.contract import CONFIRMATION
 from tests.mcp_server.knowledge.shapes import assert_shape
-from tests.mcp_server.shared_programs import AGENT_KEY, bearer
+from tests.mcp_server.shared_programs import AGENT_KEY
 from tests.pdf_files import make_text_pdf
 from tests.reading import SAMPLES
 from tests.scanned_pages import write_scan
