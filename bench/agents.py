@@ -17,7 +17,8 @@ from typing import TypeAlias
 
 from bench.agents_at_work.connection import Connection, Json
 from bench.agents_at_work.programs import Programs, start_on_filled_base
-from bench.filled_base import read_english
+from bench.figures import p95
+from bench.filled_base import plain_words
 
 AGENTS = (1, 8, 64)
 CALLS_A_ROUND = 192
@@ -69,7 +70,7 @@ def main() -> None:
 
 async def measure(programs: Programs, agents: int) -> dict[str, Measured]:
     measured = {name: Measured() for name in WAYS}
-    words = [word for word in read_english() if word.isalpha()]
+    words = plain_words()
     for round_number in range(ROUNDS + 1):
         for name, (opening, way) in WAYS.items():
             before = programs.weigh()
@@ -101,9 +102,9 @@ def report(agents: int, measured: dict[str, Measured]) -> None:
     print(f"{head}  CPU ms a call; errors")
     for name, one in measured.items():
         p50, calls = statistics.median(one.milliseconds), len(one.milliseconds)
-        p95 = statistics.quantiles(one.milliseconds, n=20)[18]
         engine, mcp = (one.cpu_seconds[server] * 1000 / calls for server in ("engine", "mcp"))
-        print(f"{name:16} {p50:7.1f} {p95:7.1f} {p50 / straight_p50:6.2f} {engine:7.1f} {mcp:6.1f}  {one.errors}")
+        latencies = f"{p50:7.1f} {p95(one.milliseconds):7.1f} {p50 / straight_p50:6.2f}"
+        print(f"{name:16} {latencies} {engine:7.1f} {mcp:6.1f}  {one.errors}")
 
 
 if __name__ == "__main__":

@@ -14,14 +14,18 @@ from pathlib import Path
 
 import numpy as np
 
+from kb.engine.embedding import read_model
 from kb.engine.model import IndexedChunk, IndexedText, Lane, NewDocument, NoteSubmission, Passage, Vectors
 from kb.engine.model.hashes import hash_of
+from kb.engine.models_on_disk import model_locations
 from kb.engine.ports import Store
 from kb.engine.storage import open_store
+from kb.settings import cache_dir
 
 WORDS_PER_CHUNK = 150
 CHUNKS_PER_DOCUMENT = 10
 TOPICS = 200
+SEED = 1
 
 
 def read_docstrings() -> Iterator[list[str]]:
@@ -40,9 +44,14 @@ def read_english() -> list[str]:
     return [word for module in read_docstrings() for said in module for word in said.split()]
 
 
+def plain_words() -> list[str]:
+    """Those of them that are nothing but letters."""
+    return [word for word in read_english() if word.isalpha()]
+
+
 def make_queries() -> Iterator[str]:
     """Three to twelve of those words that stand together, without end and always the same."""
-    words = [word for word in read_english() if word.isalpha()]
+    words = plain_words()
     chance = random.Random(2)  # noqa: S311 - no secret
     while True:
         start = chance.randrange(len(words) - 12)
@@ -55,32 +64,25 @@ def make_chunks(count: int, words: list[str], chance: random.Random) -> Iterator
         yield " ".join(words[start : start + WORDS_PER_CHUNK])
 
 
-def make_vectors(count: int, dimension: int, seed: int) -> Vectors:
-    chance = np.random.default_rng(seed)
+def make_vectors(count: int, dimension: int) -> Vectors:
+    chance = np.random.default_rng(SEED)
     topics = chance.normal(size=(TOPICS, dimension))
     vectors = topics[chance.integers(TOPICS, size=count)] + chance.normal(size=(count, dimension))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors.astype(np.float32)
 
 
-def fill_base(
-    data_dir: Path,
-    chunk_count: int,
-    *,
-    model_fingerprint: str,
-    dimension: int,
-    seed: int = 1,
-    chunks_per_document: int = CHUNKS_PER_DOCUMENT,
-) -> None:
-    words = read_english()
-    texts = make_chunks(chunk_count, words, random.Random(seed))  # noqa: S311 - no secret
-    vectors = iter(make_vectors(chunk_count, dimension, seed))
-    store = open_store(data_dir, model_fingerprint=model_fingerprint)
+def fill_base(data_dir: Path, chunk_count: int, *, chunks_per_document: int = CHUNKS_PER_DOCUMENT) -> None:
+    """For the bundled model, whose vectors they could be."""
+    model = read_model(model_locations(cache_dir(), None)[0])
+    texts = make_chunks(chunk_count, read_english(), random.Random(SEED))  # noqa: S311 - no secret
+    vectors = iter(make_vectors(chunk_count, model.dimension))
+    store = open_store(data_dir, model_fingerprint=model.fingerprint)
     number = 0
     while chunks := list(islice(texts, chunks_per_document)):
         number += 1
         indexed = [IndexedChunk(Passage(text), next(vectors)) for text in chunks]
-        _add(store, number, IndexedText(indexed, model_fingerprint))
+        _add(store, number, IndexedText(indexed, model.fingerprint))
     store.close()
 
 

@@ -11,10 +11,8 @@ does falls on both alike. Time is that of the processors, children included.
 sentence-transformers is no dependency of kb, and has an environment of its own: without it only the PDFs are measured.
 """
 
-import json
 import os
 import resource
-import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -26,8 +24,9 @@ import psutil
 import pypdfium2
 from tests.pdf_files import make_text_pdf
 
-from bench.contest.processes import ONE_THREAD, ROOT, make_environment
+from bench.contest.processes import ONE_THREAD, make_environment
 from bench.filled_base import read_docstrings
+from bench.json_child import ROOT, start_json_child
 from kb.engine import documents
 from kb.engine.embedding import open_embedder
 from kb.engine.ingestion.indexing import in_context
@@ -176,22 +175,9 @@ def read_chunks(engine: Engine, newest: int) -> Iterator[list[str]]:
 
 @contextmanager
 def start_anchor(model_folder: Path, environment: dict[str, str]) -> Iterator[Anchor]:
-    command = [str(ANCHOR_PYTHON), "-m", "bench.ingestion_anchor", str(model_folder)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment
-    ) as process:
-
-        def ask(documents: list[list[str]]) -> float:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write(json.dumps(documents) + "\n")
-            process.stdin.flush()
-            seconds: float = json.loads(process.stdout.readline())["cpu"]
-            return seconds
-
-        yield ask
-        assert process.stdin is not None
-        process.stdin.close()
+    module = "bench.ingestion_anchor"
+    with start_json_child(ANCHOR_PYTHON, module, str(model_folder), environment=environment) as child:
+        yield lambda documents: float(child.ask(documents)["cpu"])
 
 
 @contextmanager

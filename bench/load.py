@@ -13,7 +13,6 @@ import asyncio
 import random
 import sys
 import time
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -21,7 +20,8 @@ from bench.agents_at_work.doors import EngineDoor, McpDoor, Tally
 from bench.agents_at_work.growth import Sample, judge_growth, judge_log, take_sample, take_samples
 from bench.agents_at_work.mixed_agents import Agent, SharedNote, find_lost, to_letters, wait_for_document
 from bench.agents_at_work.programs import Programs, Weight, start_on_filled_base
-from bench.filled_base import CHUNKS_PER_DOCUMENT, read_english
+from bench.figures import quantile
+from bench.filled_base import CHUNKS_PER_DOCUMENT, plain_words
 
 SHARES = (0.5, 0.95, 0.99)
 SAMPLE_EVERY_SECONDS = 2.0
@@ -77,7 +77,7 @@ async def run_agents(programs: Programs, count: int, documents: int, seconds: fl
 
 
 async def make_agents(programs: Programs, count: int, documents: int, tally: Tally, *, name: str) -> list[Agent]:
-    words = [word for word in read_english() if word.isalpha()]
+    words = plain_words()
     with closing(EngineDoor(programs.open_engine(), Tally())) as door:
         document_id = await wait_for_document(door, await door.add(f"The note {name} is everybody's.", "shared"))
         shared = SharedNote(document_id, (await door.get(document_id))["version"])
@@ -118,10 +118,6 @@ def report(step: Step) -> bool:
     for sentence in wrong:
         print(f"  WRONG: {sentence}")
     return not wrong
-
-
-def quantile(values: Sequence[float], share: float) -> float:
-    return sorted(values)[min(int(len(values) * share), len(values) - 1)]
 
 
 if __name__ == "__main__":

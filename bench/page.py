@@ -16,10 +16,8 @@ from tests.browser.chromium import open_browser, open_context
 from tests.browser.watching import Watch
 
 from bench.engine_process import start_engine
+from bench.figures import p95
 from bench.filled_base import fill_base, make_queries
-from kb.engine.embedding import read_model
-from kb.engine.models_on_disk import model_locations
-from kb.settings import cache_dir
 
 QUERIES = 20
 FRAMES = 180
@@ -64,15 +62,8 @@ DRAG = """
 
 def main() -> None:
     documents = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    model = read_model(model_locations(cache_dir(), None)[0])
     with tempfile.TemporaryDirectory() as folder:
-        fill_base(
-            Path(folder),
-            documents,
-            model_fingerprint=model.fingerprint,
-            dimension=model.dimension,
-            chunks_per_document=1,
-        )
+        fill_base(Path(folder), documents, chunks_per_document=1)
         with (
             start_engine(Path(folder)) as (client, _),
             open_browser() as browser,
@@ -106,8 +97,7 @@ def move(page: Page, place: str, landmark: str, step: str) -> list[float]:
 
 
 def report(what: str, times: list[float]) -> None:
-    p95 = statistics.quantiles(times, n=20)[18]
-    print(f"{what:36} p50 {statistics.median(times):6.1f}  p95 {p95:6.1f}  longest {max(times):6.1f}")
+    print(f"{what:36} p50 {statistics.median(times):6.1f}  p95 {p95(times):6.1f}  longest {max(times):6.1f}")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,6 @@ from kb.access import Access
 from kb.engine.api import search as route
 from kb.engine.api.app import create_app
 from kb.engine.api.search import render_search
-from kb.engine.embedding import read_model
 from kb.engine.models_on_disk import model_locations
 from kb.engine.search import hybrid
 from kb.engine.wiring import Engine, EngineOptions, open_engine
@@ -89,11 +88,10 @@ class Timed:
 def main() -> None:
     chunk_count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     folder, graph_dir = model_locations(cache_dir(), None)
-    model = read_model(folder)
     with tempfile.TemporaryDirectory() as temporary:
         data_dir = Path(temporary) / "data"
         data_dir.mkdir()
-        fill_base(data_dir, chunk_count, model_fingerprint=model.fingerprint, dimension=model.dimension)
+        fill_base(data_dir, chunk_count)
         with open_engine(EngineOptions(data_dir, folder, graph_dir, max_file_bytes=1, threads=1)) as engine:
             while not engine.embedder.is_ready:
                 time.sleep(0.02)

@@ -22,10 +22,8 @@ from tests.extraction.ocr.printed_pages import print_pages
 from tests.reading import is_reader
 
 from bench.engine_process import start_engine
+from bench.figures import p95
 from bench.filled_base import fill_base, make_queries
-from kb.engine.embedding import read_model
-from kb.engine.models_on_disk import model_locations
-from kb.settings import cache_dir
 
 ROUNDS = 5
 SEARCHES_A_ROUND = 150
@@ -43,9 +41,8 @@ class Measured:
 
 def main() -> None:
     chunk_count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    model = read_model(model_locations(cache_dir(), None)[0])
     with tempfile.TemporaryDirectory() as folder:
-        fill_base(Path(folder), chunk_count, model_fingerprint=model.fingerprint, dimension=model.dimension)
+        fill_base(Path(folder), chunk_count)
         with start_engine(Path(folder)) as (client, engine):
             report(measure(client, engine))
 
@@ -111,7 +108,7 @@ def weigh_readers(engine: psutil.Process) -> int:
 def report(measured: Measured) -> None:
     print(f"{'search over HTTP, ms':24} {'p50':>7} {'p95':>7}")
     for name, taken in (("idle", measured.idle), ("while scans are read", measured.busy)):
-        print(f"{name:24} {statistics.median(taken):7.1f} {statistics.quantiles(taken, n=20)[18]:7.1f}")
+        print(f"{name:24} {statistics.median(taken):7.1f} {p95(taken):7.1f}")
     print(f"scans: {statistics.median(measured.pages_a_second):.2f} pages a second beside the searches")
     print(f"largest process that reads pictures: {measured.largest_reader_bytes / 2**20:.0f} MB")
 

@@ -15,10 +15,8 @@ import httpx
 import psutil
 
 from bench.engine_process import start_engine
+from bench.figures import p95
 from bench.filled_base import fill_base, make_queries
-from kb.engine.embedding import read_model
-from kb.engine.models_on_disk import model_locations
-from kb.settings import cache_dir
 
 ROUNDS = 200
 MODES: dict[str, dict[str, object]] = {
@@ -31,10 +29,9 @@ MODES: dict[str, dict[str, object]] = {
 
 def main() -> None:
     chunk_count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    model = read_model(model_locations(cache_dir(), None)[0])
     with tempfile.TemporaryDirectory() as folder:
         started = time.perf_counter()
-        fill_base(Path(folder), chunk_count, model_fingerprint=model.fingerprint, dimension=model.dimension)
+        fill_base(Path(folder), chunk_count)
         print(f"{chunk_count} chunks written in {time.perf_counter() - started:.1f} s")
         started = time.perf_counter()
         with start_engine(Path(folder)) as (client, process):
@@ -57,7 +54,7 @@ def report(times: dict[str, list[float]], engine: psutil.Process) -> None:
     print(f"{'search over HTTP, ms':24} {'p50':>7} {'p95':>7}  x hybrid")
     for mode, taken in times.items():
         ratio = statistics.median(taken) / statistics.median(times["hybrid"])
-        print(f"{mode:24} {statistics.median(taken):7.1f} {statistics.quantiles(taken, n=20)[18]:7.1f}  {ratio:.2f}")
+        print(f"{mode:24} {statistics.median(taken):7.1f} {p95(taken):7.1f}  {ratio:.2f}")
     print(f"memory: engine {engine.memory_info().rss / 2**20:.0f} MB", end="")
     for child in engine.children():
         print(f", worker {child.memory_info().rss / 2**20:.0f} MB", end="")

@@ -20,6 +20,7 @@ from pathlib import Path
 from bench.contest.contestant import MODES, Corpus, Document, Mode, Query, Vectors
 from bench.contest.contestants.kb_store import GivenEmbedder, KbStore
 from bench.contest.measuring import PERCENTAGES, find_nearest
+from bench.figures import p95
 from kb.engine.models_on_disk import model_locations
 from kb.engine.storage import open_shared_store
 from kb.engine.storage.postgres.database import Database
@@ -98,7 +99,7 @@ def _report(mode: Mode, percent: int | None, took: dict[str, list[float]], recal
         return " / ".join(f"{figure:.{digits}f}" for figure in figures)
 
     medians = [statistics.median(times) for times in took.values()]
-    tails = [statistics.quantiles(times, n=20)[-1] for times in took.values()]
+    tails = [p95(times) for times in took.values()]
     found = both([statistics.mean(shares) for shares in recalls.values()], 3) if all(recalls.values()) else ""
     name = mode + ("" if percent is None else f", {percent} % allowed")
     print(f"{name:24}{both(medians, 1):>20}{both(tails, 1):>20}{medians[0] / medians[1]:>12.2f}{found:>20}", flush=True)

@@ -7,7 +7,7 @@ import sys
 from importlib.metadata import distributions
 from pathlib import Path
 
-BYTES_PER_MB = 1_048_576
+from kb.sizes import BYTES_PER_MB
 
 
 def measure(site_packages: Path) -> dict[str, int]:
@@ -19,9 +19,9 @@ def measure(site_packages: Path) -> dict[str, int]:
     return dict(sorted(sizes.items(), key=lambda size: -size[1]))
 
 
-def render(sizes: dict[str, int], *, least_mb: float = 1.0) -> str:
-    """A table in Markdown; the packages below the least share a row."""
-    shown = {name: size for name, size in sizes.items() if size >= least_mb * BYTES_PER_MB}
+def render(sizes: dict[str, int]) -> str:
+    """A table in Markdown; the packages below a megabyte share a row."""
+    shown = {name: size for name, size in sizes.items() if size >= BYTES_PER_MB}
     rest = len(sizes) - len(shown)
     rows = [
         *shown.items(),

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.bases import JudgedBase, open_base, open_cached_embedder
+from evaluation.bases import JudgedBase, open_base
+from evaluation.cached_embedder import open_cached_embedder
 from evaluation.sets import JudgedQuery, find_sets, load_set
 from kb.engine.search.hybrid import Mode
 

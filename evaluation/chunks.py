@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from evaluation.bases import add_note, open_cached_embedder
+from evaluation.bases import add_note
+from evaluation.cached_embedder import open_cached_embedder
 from evaluation.sets import QUERIES, read_lines, read_rows
 from kb.engine.ingestion.chunking import split_into_passages
 from kb.engine.ingestion.indexing import in_context, mix_with_neighbours

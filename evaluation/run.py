@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from evaluation.bases import open_cached_embedder
+from evaluation.cached_embedder import open_cached_embedder
 from evaluation.gate import accept, find_faults, read_accepted, write_accepted
 from evaluation.report import render
 from evaluation.searching import measure

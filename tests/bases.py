@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 import apsw
-from tests.contract.backends import SqliteBackend
-from tests.contract.samples import LATER, NOW, add, add_note, file, index
+from tests.backends import SqliteBackend
+from tests.handmade_documents import LATER, NOW, add, add_note, file, index
 
 from kb.engine.backup import Manifest, back_up, restore
 from kb.engine.model import Document

@@ -1,5 +1,7 @@
 import os
+import shutil
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -8,6 +10,7 @@ import pytest
 from hypothesis import settings
 from tests.amounts import SEED, Tell
 from tests.engine_program import EngineProgram
+from tests.needs import need_installed, need_right
 from tests.servers.seaweedfs import SeaweedFs, running_seaweedfs
 
 from kb.engine.embedding import fetch_bundled_model, open_embedder
@@ -64,6 +67,13 @@ def running_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory)
     settings = {"KB_STORE_URL": os.environ.get("TEST_STORE_URL", "")}
     with EngineProgram(tmp_path_factory.mktemp("engine"), settings).running() as program:
         yield program
+
+
+@pytest.fixture(scope="session")
+def strace() -> None:
+    need_installed("strace", is_there=shutil.which("strace") is not None)
+    tracing = subprocess.run(["strace", "-o", os.devnull, "true"], capture_output=True, check=False)
+    need_right(tracing.returncode == 0, "no process may be traced here")
 
 
 @pytest.fixture(scope="session")

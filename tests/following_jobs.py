@@ -1,13 +1,13 @@
 """Following a job to its end by the engine's events, and seeing who works on it."""
 
 import re
-import time
 
 import psutil
 from tests.engine_program import EngineProgram
 from tests.reading import is_reader
+from tests.waiting import wait_until
 
-from kb.client import EngineClient, Json
+from kb.client import FINISHED, EngineClient, Json
 
 PAGE_MESSAGE = re.compile(r"Processing page (\d+) of (\d+)")
 
@@ -20,7 +20,7 @@ async def follow_job(client: EngineClient, job: Json, after: int, *, cancel_at_p
         if event["event"] != "job" or event["data"]["id"] != job["id"]:
             continue
         told.append(event["data"])
-        if event["data"]["status"] in ("completed", "failed", "cancelled"):
+        if event["data"]["status"] in FINISHED:
             return told
         page = find_page(event["data"])
         if cancel_at_page is not None and page >= cancel_at_page and not is_cancelled:
@@ -49,7 +49,4 @@ async def newest_event(client: EngineClient) -> int:
 
 def wait_until_no_reader_is_left(engine: EngineProgram) -> None:
     """E7, I4: within two seconds."""
-    deadline = time.monotonic() + 2
-    while find_readers(engine):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: not find_readers(engine), "no reader is left", within_seconds=2)

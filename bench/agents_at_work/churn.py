@@ -15,10 +15,10 @@ from websockets.asyncio.client import connect
 from bench.agents_at_work.connection import Answer, Connection, Json, parse_head
 from bench.agents_at_work.doors import API, Unexpected
 from bench.agents_at_work.programs import AGENT_KEY, ENGINE_KEY, Programs
+from kb.client import FINISHED
 
 BOUNDARY = "-between-parts-"
 FORM = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}
-FINISHED = ("completed", "failed", "cancelled")
 # By then an upload that nobody goes on with is gone; at most 32 can be open.
 UPLOAD_TTL_SECONDS = 10
 

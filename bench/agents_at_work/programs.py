@@ -12,10 +12,7 @@ from tests.engine_program import EngineProgram
 from bench.agents_at_work.connection import Connection
 from bench.engine_process import READY_WITHIN_SECONDS
 from bench.filled_base import fill_base
-from kb.engine.embedding import read_model
-from kb.engine.models_on_disk import model_locations
 from kb.engine.storage import DATABASE
-from kb.settings import cache_dir
 
 ENGINE_KEY = "the-key-of-the-bench"
 AGENT_KEY = "the-key-of-its-agents"
@@ -80,11 +77,10 @@ def find_processes(pid: int) -> dict[str, psutil.Process]:
 @contextmanager
 def start_on_filled_base(chunk_count: int, settings: Mapping[str, str] = {}) -> Iterator[Programs]:
     """On a base of so many chunks, which is gone afterwards."""
-    model = read_model(model_locations(cache_dir(), None)[0])
     with tempfile.TemporaryDirectory() as folder:
         data_dir = Path(folder) / "data"
         data_dir.mkdir()
-        fill_base(data_dir, chunk_count, model_fingerprint=model.fingerprint, dimension=model.dimension)
+        fill_base(data_dir, chunk_count)
         with start_programs(data_dir, settings) as programs:
             yield programs
 

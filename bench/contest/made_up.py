@@ -24,7 +24,7 @@ def write_made_up_corpus(folder: Path, chunk_count: int) -> Path:
     first = chance.integers(len(words) - WORDS_PER_CHUNK, size=chunk_count)
     begins, stops = starts[first], ends[first + WORDS_PER_CHUNK - 1] - 1
     np.save(folder / "chunks.npy", np.stack([begins, stops, begins, stops], axis=1))
-    vectors = make_vectors(chunk_count + QUERY_COUNT, DIMENSION, seed=1)
+    vectors = make_vectors(chunk_count + QUERY_COUNT, DIMENSION)
     np.save(folder / "vectors.f32.npy", vectors[:chunk_count])
     np.save(folder / "blocks.npy", np.ones(-(-chunk_count // ROWS_A_BLOCK), np.bool_))
     (folder / "queries.txt").write_text("\n".join(islice(make_queries(), QUERY_COUNT)), encoding="utf-8")

@@ -159,8 +159,3 @@ def change(processes: list[ContestantProcess], figures: dict[str, Figures], docu
 
 def median(values: Sequence[float]) -> float:
     return statistics.median(values) if values else float("nan")
-
-
-def late(values: Sequence[float]) -> float:
-    """What 95 of 100 are below."""
-    return float(np.percentile(values, 95)) if values else float("nan")

@@ -1,18 +1,16 @@
 """The contestants' processes, seen from the one that asks them."""
 
-import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psutil
 
-ROOT = Path(__file__).parents[2]
+from bench.json_child import ROOT, JsonChild, start_json_child
+
 OURS = "kb"
 PEERS_PYTHON = ROOT / ".peers" / "stores" / "bin" / "python"
 ONE_THREAD = (
@@ -40,22 +38,16 @@ class Memory:
 
 
 class ContestantProcess:
-    def __init__(self, name: str, process: "subprocess.Popen[str]") -> None:
+    def __init__(self, name: str, child: JsonChild) -> None:
         self.name = name
-        self._process = process
+        self._child = child
 
     def ask(self, operation: str, **facts: object) -> Answer:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"operation": operation, **facts}) + "\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        assert line, f"{self.name} has ended; what it said stands above."
-        told: dict[str, Any] = json.loads(line)
+        told = self._child.ask({"operation": operation, **facts})
         return Answer(told["found"], told["cpu"], told["cpu_in_all"])
 
     def weigh(self) -> Memory:
-        maps = psutil.Process(self._process.pid).memory_maps(grouped=True)
+        maps = psutil.Process(self._child.pid).memory_maps(grouped=True)
         rss = sum(one.rss for one in maps)
         anonymous = sum(one.anonymous for one in maps)
         return Memory(rss / 2**20, anonymous / 2**20)
@@ -63,16 +55,9 @@ class ContestantProcess:
 
 @contextmanager
 def start_contestant(name: str, python: Path, corpus: Path, folder: Path) -> Iterator[ContestantProcess]:
-    command = [str(python), "-m", "bench.contest.child", name, str(corpus), str(folder)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=make_environment()
-    ) as process:
-        try:
-            yield ContestantProcess(name, process)
-        finally:
-            assert process.stdin is not None
-            # It closes what it has open and ends when nothing more can come.
-            process.stdin.close()
+    given = (name, str(corpus), str(folder))
+    with start_json_child(python, "bench.contest.child", *given, environment=make_environment()) as child:
+        yield ContestantProcess(name, child)
 
 
 @contextmanager

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from bench.contest.contestant import MODES, TOP, Mode
-from bench.contest.measuring import PERCENTAGES, Figures, Searches, late, median
+from bench.contest.measuring import PERCENTAGES, Figures, Searches, median
 from bench.contest.processes import OURS
+from bench.figures import p95
 
 NONE = "-"
 
@@ -88,4 +89,4 @@ def _render_search(searches: Searches | None, ours: Searches | None) -> str:
         return NONE
     ratio = "" if ours is None or ours is searches else f", {median(searches.cpu_ms) / median(ours.cpu_ms):.2f} x"
     first = f" ({median(searches.first_cpu_ms):.1f})" if searches.first_cpu_ms else ""
-    return f"{median(searches.cpu_ms):.1f} / {late(searches.cpu_ms):.1f}{first}{ratio}"
+    return f"{median(searches.cpu_ms):.1f} / {p95(searches.cpu_ms):.1f}{first}{ratio}"

@@ -9,13 +9,10 @@ machine as it was; a search's processor time, children included, is what compare
 
 import argparse
 import asyncio
-import json
 import statistics
-import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,12 +24,12 @@ from bench.contest.made_up import write_made_up_corpus
 from bench.contest.processes import (
     OURS,
     PEERS_PYTHON,
-    ROOT,
     make_environment,
     python_of,
     start_contestant,
 )
 from bench.engine_process import start_engine
+from bench.json_child import JsonChild, start_json_child
 
 ROUNDS = 5
 SEARCHES_A_CLIENT = 10
@@ -115,23 +112,14 @@ def weigh_cpu(engine: psutil.Process) -> float:
     return sum(one.user + one.system for one in times)
 
 
-@contextmanager
-def start_threads(python: Path, folder: Path, threads: int) -> Iterator["subprocess.Popen[str]"]:
-    command = [str(python), "-m", "bench.contest.recipe_threads", str(folder), str(threads)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=make_environment()
-    ) as process:
-        yield process
-        assert process.stdin is not None
-        process.stdin.close()
+def start_threads(python: Path, folder: Path, threads: int) -> AbstractContextManager[JsonChild]:
+    return start_json_child(
+        python, "bench.contest.recipe_threads", str(folder), str(threads), environment=make_environment()
+    )
 
 
-def ask_threads(process: "subprocess.Popen[str]", queries: list[str]) -> Round:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(json.dumps(queries) + "\n")
-    process.stdin.flush()
-    told = json.loads(process.stdout.readline())
+def ask_threads(recipe: JsonChild, queries: list[str]) -> Round:
+    told = recipe.ask(queries)
     return Round(len(queries), told["seconds"], told["cpu"])
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
-from tests.api.calls import EVERY_OPERATION, OPEN, V1, assert_problem
+from tests.api_calls import EVERY_OPERATION, OPEN, V1, assert_problem
 
 from kb.access import Access
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from starlette.testclient import TestClient
-from tests.api.calls import OPEN, V1, Json
+from tests.api_calls import OPEN, V1, Json
 
 from kb.access import Access
 

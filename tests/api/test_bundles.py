@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
-from tests.api.calls import MAX_FILE_BYTES, OPEN, V1, AddDocument, Answer, Json, assert_problem
-from tests.api.conftest import open_engine_with
+from tests.api_calls import MAX_FILE_BYTES, OPEN, V1, AddDocument, Answer, Json, assert_problem
 from tests.bundles import NOW, pack, pack_original, portable_file, portable_note, repack, unpack
-from tests.contract.samples import work_off
 from tests.contract.sqlite.old_bases import build_base, upgrade
+from tests.engine_in_process import open_engine_with
+from tests.handmade_documents import work_off
 from tests.originals import path_in
 
 from kb.engine.api.app import create_routes

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
-from tests.api.calls import MAX_FILE_BYTES, OPEN, V1
+from tests.api_calls import MAX_FILE_BYTES, OPEN, V1
 
 from kb.engine.api.app import create_app
 from kb.engine.wiring import Engine, EngineOptions, open_engine

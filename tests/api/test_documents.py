@@ -2,7 +2,7 @@ from urllib.parse import quote
 
 import pytest
 from starlette.testclient import TestClient
-from tests.api.calls import V1, AddDocument, assert_problem
+from tests.api_calls import V1, AddDocument, assert_problem
 from tests.originals import path_in
 
 from kb.engine.wiring import Engine

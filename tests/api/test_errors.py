@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 from starlette.testclient import TestClient
-from tests.api.calls import (
+from tests.api_calls import (
     EVERY_OPERATION,
     OPEN,
     V1,

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -12,8 +11,9 @@ from uuid import uuid4
 import apsw
 import httpx
 import pytest
-from tests.api.calls import Json, assert_problem
-from tests.api.conftest import serving
+from tests.api_calls import Json, assert_problem
+from tests.engine_in_process import serving
+from tests.waiting import wait_until
 
 from kb.engine.api.events import EVENTS_AT_ONCE, MAX_LISTENERS, MAX_WAITING_EVENTS, Feed
 from kb.engine.wiring import Engine
@@ -186,10 +186,7 @@ def test_e8_no_more_may_listen_than_the_engine_bears(http: httpx.Client) -> None
         assert str(MAX_LISTENERS) in problem["detail"]
         assert refused.headers["retry-after"]
         assert http.get("/status").is_success
-    deadline = time.monotonic() + 10
-    while not may_listen(http):
-        assert time.monotonic() < deadline, "Those who left still count."
-        time.sleep(0.02)
+    wait_until(lambda: may_listen(http), "those who left count no longer", within_seconds=10)
 
 
 def test_e8_when_the_engine_stops_every_stream_ends(engine: Engine) -> None:

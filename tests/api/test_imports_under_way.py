@@ -1,14 +1,14 @@
 """E21: a bundle takes its time. The server is real, since the test client sends all of it at once."""
 
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx
-from tests.api.calls import V1, assert_problem
-from tests.api.conftest import serving
+from tests.api_calls import V1, assert_problem
 from tests.bundles import pack, portable_note
+from tests.engine_in_process import serving
+from tests.waiting import wait_until
 
 from kb.engine.wiring import Engine
 
@@ -22,10 +22,7 @@ def importing(http: httpx.Client, bundle: bytes) -> Iterator[socket.socket]:
     headers = f"Host: {host}\r\nContent-Type: application/x-tar\r\nContent-Length: {len(bundle) + 1024}\r\n"
     with socket.create_connection((host, port or 0), timeout=30) as sender:
         sender.sendall(f"POST {V1}/import HTTP/1.1\r\n{headers}\r\n".encode() + bundle)
-        deadline = time.monotonic() + 30
-        while http.get("/status").json()["documents"]["total"] == 0:
-            assert time.monotonic() < deadline, "The import has not begun."
-            time.sleep(0.02)
+        wait_until(lambda: http.get("/status").json()["documents"]["total"] > 0, "the import has begun")
         yield sender
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 from starlette.testclient import TestClient
-from tests.api.calls import V1, Json, assert_problem
+from tests.api_calls import V1, Json, assert_problem
 from tests.pdf_files import make_text_pdf
 from tests.reading import SAMPLES
 

@@ -6,7 +6,7 @@ import apsw
 import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
-from tests.api.calls import V1, AddDocument, assert_problem
+from tests.api_calls import V1, AddDocument, assert_problem
 
 from kb.engine import integrity
 from kb.engine.model import Scrub

@@ -6,7 +6,7 @@ from math import dist
 
 import pytest
 from starlette.testclient import TestClient
-from tests.api.calls import V1, AddDocument, Json
+from tests.api_calls import V1, AddDocument, Json
 
 from kb.engine.mapping.mapmaker import Mapmaker
 from kb.engine.wiring import Engine

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from starlette.testclient import TestClient
-from tests.api.calls import V1, AddDocument, assert_problem
+from tests.api_calls import V1, AddDocument, assert_problem
 
 
 def nest(depth: int) -> object:

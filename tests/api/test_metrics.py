@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from starlette.testclient import TestClient
-from tests.api.calls import OPEN, V1
+from tests.api_calls import OPEN, V1
 
 from kb.engine.api.app import create_app
 from kb.engine.wiring import Engine

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from starlette.testclient import TestClient
-from tests.api.calls import OPEN, V1, AddDocument, Json, assert_problem
+from tests.api_calls import OPEN, V1, AddDocument, Json, assert_problem
 
 from kb.engine.api.app import create_app
 from kb.engine.errors import Unavailable

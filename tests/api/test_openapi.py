@@ -18,9 +18,10 @@ from schemathesis.specs.openapi.checks import (
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 from tests.amounts import IS_FULL, Tell, amount
-from tests.api.calls import OPEN, V1
-from tests.api.conftest import open_engine_with
-from tests.contract.samples import work_off as work_off_jobs
+from tests.api_calls import OPEN, V1
+from tests.engine_in_process import open_engine_with
+from tests.handmade_documents import work_off as work_off_jobs
+from tests.keys import bearer
 
 from kb.engine.api.app import create_app, create_routes
 from kb.engine.ports import Embedder
@@ -102,10 +103,6 @@ def test_e3_no_answer_was_a_server_error(called: Counter[str], tell: Tell) -> No
     """Of all that the tests above have seen, as many of them as were run."""
     tell(f"OpenAPI: {', '.join(f'{count} {kind}' for kind, count in sorted(called.items()))}")
     assert [kind for kind in called if "answered 5" in kind] == []
-
-
-def bearer(key: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {key}"}
 
 
 def is_given_up(case: Any) -> bool:

@@ -11,9 +11,9 @@ import pytest
 from fastapi import FastAPI
 from PIL import Image
 from starlette.testclient import TestClient
-from tests.api.calls import MAX_FILE_BYTES, OPEN, V1, Json, assert_problem
+from tests.api_calls import MAX_FILE_BYTES, OPEN, V1, Json, assert_problem
 from tests.bundles import unpack
-from tests.contract.samples import work_off
+from tests.handmade_documents import work_off
 from tests.originals import Clock, is_kept, nothing
 from tests.pdf_files import make_text_pdf
 

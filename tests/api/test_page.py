@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
-from tests.api.calls import OPEN, assert_problem
+from tests.api_calls import OPEN, assert_problem
 
 from kb import sample
 from kb.access import Access

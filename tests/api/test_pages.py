@@ -12,8 +12,8 @@ import pytest
 from PIL import Image, ImageChops
 from starlette.testclient import TestClient
 from starlette.types import Message
-from tests.api.calls import OPEN, V1, AddDocument, Json, assert_problem
-from tests.contract.samples import add, file, index
+from tests.api_calls import OPEN, V1, AddDocument, Json, assert_problem
+from tests.handmade_documents import add, file, index
 from tests.hostile.pdfs import one_page, write_pdf
 from tests.pdf_files import make_text_pdf
 from tests.reading import SAMPLES

@@ -2,7 +2,7 @@
 
 import pytest
 from starlette.testclient import TestClient
-from tests.api.calls import V1, AddDocument, Json, assert_problem
+from tests.api_calls import V1, AddDocument, Json, assert_problem
 
 
 @pytest.fixture

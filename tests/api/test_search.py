@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
-from tests.api.calls import V1, AddDocument, Json, assert_problem
+from tests.api_calls import V1, AddDocument, Json, assert_problem
 
 from kb.engine.api.search import SearchAnswer
 

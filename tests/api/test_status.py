@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 from starlette.testclient import TestClient
-from tests.api.calls import OPEN, V1, AddDocument, assert_problem
-from tests.api.conftest import serving
+from tests.api_calls import OPEN, V1, AddDocument, assert_problem
+from tests.engine_in_process import serving
 
 from kb.access import Access
 from kb.engine.api.app import create_app

@@ -2,7 +2,7 @@ from urllib.parse import quote
 
 import pytest
 from starlette.testclient import TestClient
-from tests.api.calls import V1, AddDocument, assert_problem
+from tests.api_calls import V1, AddDocument, assert_problem
 
 STRANGE_TAGS = ["collection:memory", "a/b", "a/b/", "two words", "日本", "100%", "?#&=+;", "x" * 200, "\U0001f9ab"]
 

@@ -2,15 +2,15 @@
 
 import logging
 import socket
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 from starlette.testclient import TestClient
-from tests.api.calls import MAX_FILE_BYTES, OPEN, V1, assert_problem
-from tests.api.conftest import serving
+from tests.api_calls import MAX_FILE_BYTES, OPEN, V1, assert_problem
 from tests.bundles import pack
+from tests.engine_in_process import serving
+from tests.waiting import wait_until
 
 from kb.engine.api.app import create_app
 from kb.engine.api.guard import MAX_FORM_BYTES, MAX_JSON_BYTES
@@ -206,10 +206,7 @@ def test_e4_who_hangs_up_during_an_upload_leaves_no_file_and_one_quiet_line_in_t
         headers = f"Host: {host}\r\nContent-Type: multipart/form-data; boundary=B\r\nContent-Length: 1000\r\n"
         with socket.create_connection((host, port or 0), timeout=30) as sender:
             sender.sendall(f"POST {V1}/jobs HTTP/1.1\r\n{headers}\r\n".encode() + sent)
-            deadline = time.monotonic() + 30
-            while not any(incoming.iterdir()):
-                assert time.monotonic() < deadline, "The upload has not begun."
-                time.sleep(0.02)
+            wait_until(lambda: any(incoming.iterdir()), "the upload has begun")
 
     assert [record.getMessage() for record in caplog.records if record.name.startswith(("kb", "uvicorn"))] == [
         f"POST {V1}/jobs: the client hung up before its request was complete."

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -15,8 +14,6 @@ from tests.browser.looks import DARK, PHONE
 from tests.browser.watching import Watch
 from tests.engine_program import EngineAlone, EngineProgram
 
-from kb.engine.embedding import read_model
-
 MANY = 240
 """More than the page fetches at once."""
 
@@ -24,13 +21,10 @@ FRUIT = ["Apple", "Banana", "Cherry", "Damson", "Elderberry"]
 
 
 @pytest.fixture(scope="module")
-def full_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
+def full_engine(model_folder: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
     program = EngineAlone(tmp_path_factory.mktemp("full-engine"))
     program.data_dir.mkdir()
-    model = read_model(model_folder)
-    fill_base(
-        program.data_dir, MANY, model_fingerprint=model.fingerprint, dimension=model.dimension, chunks_per_document=1
-    )
+    fill_base(program.data_dir, MANY, chunks_per_document=1)
     with program.running():
         yield program
 

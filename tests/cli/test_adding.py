@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Kb
 
+NO_TEXT = "There is no text. Give it as an argument, or give `-` and pipe it in."
+
 
 def added_id(kb: Kb, *arguments: str) -> int:
     job = json.loads(kb(*arguments, "--json").stdout)
@@ -38,13 +40,20 @@ def test_a_note_is_read_from_standard_input(kb: Kb, text: str) -> None:
     assert document["text"].strip() == text.strip()
 
 
-@pytest.mark.parametrize("stdin", [b"", b" \n", b"\xff\xfe\xfa"])
-def test_standard_input_without_text_is_refused_before_anything_is_sent(kb: Kb, stdin: bytes) -> None:
+@pytest.mark.parametrize(
+    ("stdin", "refusal"),
+    [
+        (b"", NO_TEXT),
+        (b" \n", NO_TEXT),
+        (b"\xff\xfe\xfa", "Standard input is not UTF-8 text. Convert it, or add it as a file with `kb add`."),
+    ],
+)
+def test_standard_input_without_text_is_refused_before_anything_is_sent(kb: Kb, stdin: bytes, refusal: str) -> None:
     result = kb("addnote", "-", stdin=stdin, KB_ENGINE_URL="http://127.0.0.1:1")
 
     assert result.exit_code == 2
     assert result.stdout == ""
-    assert "standard input" in result.stderr.lower() or "no text" in result.stderr
+    assert result.stderr == f"{refusal}\n"
 
 
 def test_without_waiting_the_job_comes_back_unfinished_or_not(kb: Kb) -> None:

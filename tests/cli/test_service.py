@@ -11,6 +11,7 @@ import httpx
 import pytest
 from tests.cli.conftest import Kb
 from tests.engine_program import EngineProgram
+from tests.servers.ports import find_free_ports
 
 from kb.listening import listen
 
@@ -79,7 +80,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("impatient")
 def test_a_service_that_takes_long_to_start_is_not_said_to_have_failed(kb: Kb, tmp_path: Path, systemctl: Path) -> None:
     """C3"""
-    write_ports(tmp_path, free_port(), free_port())
+    write_ports(tmp_path, *find_free_ports(2))
 
     result = kb("service", "install", PATH=str(systemctl))
     standing = kb("service", "status", PATH=str(systemctl))
@@ -96,7 +97,8 @@ def test_the_port_of_an_mcp_server_that_is_not_installed_may_be_taken(
 ) -> None:
     """D1"""
     wait_until_it_answers(running_engine.mcp_url)
-    write_ports(tmp_path, free_port(), int(running_engine.mcp_url.rpartition(":")[2]))
+    (port,) = find_free_ports(1)
+    write_ports(tmp_path, port, int(running_engine.mcp_url.rpartition(":")[2]))
     refused = kb("service", "install", PATH=str(systemctl))
     monkeypatch.setitem(sys.modules, "mcp", None)
 
@@ -130,11 +132,6 @@ def unit_in(config: Path) -> Path:
     return config / "systemd" / "user" / "kb.service"
 
 
-def free_port() -> int:
-    with listen("127.0.0.1", 0, "KB_PORT") as listener:
-        return int(listener.getsockname()[1])
-
-
 def test_the_unit_can_be_looked_at_before_and_holds_no_secret(kb: Kb, tmp_path: Path) -> None:
     """C2"""
     result = kb("service", "install", "--print", PATH=str(tmp_path), KB_API_KEY="sesame", XDG_DATA_HOME="/srv/50% x")
@@ -163,7 +160,7 @@ def test_a_key_that_only_the_shell_has_keeps_an_open_service_from_being_installe
 
 @pytest.mark.usefixtures("impatient")
 def test_what_else_the_shell_has_set_is_told_and_installed_without(kb: Kb, tmp_path: Path, systemctl: Path) -> None:
-    write_ports(tmp_path, free_port(), free_port())
+    write_ports(tmp_path, *find_free_ports(2))
 
     result = kb("service", "install", "--no-start", PATH=str(systemctl), KB_MAX_FILE_MB="7", KB_PROT="1")
 
@@ -181,7 +178,8 @@ def test_a_port_that_another_program_has_is_told_by_its_name_in_the_file(
     """C3: also to somebody whose service runs, on the ports that the file named before."""
     (systemctl / "systemctl").write_text(f"#!/bin/sh\necho Version=252\necho ActiveState={state}\n")
     with listen("127.0.0.1", 0, "KB_PORT") as taken:
-        ports = {"port": free_port(), "mcp_port": free_port(), setting: taken.getsockname()[1]}
+        port, mcp_port = find_free_ports(2)
+        ports = {"port": port, "mcp_port": mcp_port, setting: taken.getsockname()[1]}
         write_ports(tmp_path, **ports)
         result = kb("service", "install", PATH=str(systemctl))
 
@@ -247,7 +245,7 @@ def test_one_that_runs_is_not_said_to_start_later(kb: Kb, tmp_path: Path, system
 
 
 def test_two_programs_cannot_have_the_same_port(kb: Kb, tmp_path: Path, systemctl: Path) -> None:
-    port = free_port()
+    (port,) = find_free_ports(1)
     write_ports(tmp_path, port, port)
 
     result = kb("service", "install", PATH=str(systemctl))

@@ -3,7 +3,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.contract.backends import BACKENDS, Backend
+from tests.backends import BACKENDS, Backend
 from tests.folders import open_folder
 
 from kb.engine.mapping.mapmaker import Mapmaker

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from tests.contract.samples import LEASE, NOW, claim_new_job
+from tests.handmade_documents import LEASE, NOW, claim_new_job
 
 from kb.engine.model import Claim, JobError, JobStatus, Lane, NoteSubmission
 from kb.engine.ports import Store

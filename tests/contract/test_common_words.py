@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 import apsw
 import pytest
-from tests.contract.backends import ONLY_SQLITE, Backend
-from tests.contract.samples import LATER, add, add_note, found_by_text, index, note
+from tests.backends import ONLY_SQLITE, Backend
+from tests.handmade_documents import LATER, add, add_note, found_by_text, index, note
 
 from kb.engine.errors import TooBroad
 from kb.engine.model import DocumentChange, IndexedChunk, IndexedText, Passage, Scope

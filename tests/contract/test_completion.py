@@ -1,7 +1,7 @@
 """W1: whoever searches while typing finds what the last word may become."""
 
 import pytest
-from tests.contract.samples import add_note
+from tests.handmade_documents import add_note
 
 from kb.engine.model import DocumentId, Scope
 from kb.engine.ports import Store

@@ -3,7 +3,7 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
-from tests.contract.samples import LATER, NOW, add, add_note, file, found_by_text, index, note, revision
+from tests.handmade_documents import LATER, NOW, add, add_note, file, found_by_text, index, note, revision
 
 from kb.engine.errors import DocumentNotFound, NotANote, VersionConflict
 from kb.engine.model import (

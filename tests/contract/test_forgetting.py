@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.contract.samples import LATER, LEASE, NOW, commit, file, index
+from tests.handmade_documents import LATER, LEASE, NOW, commit, file, index
 
 from kb.engine.documents import forget_job
 from kb.engine.errors import JobFinished, JobNotFound

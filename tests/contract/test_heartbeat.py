@@ -1,7 +1,7 @@
 import threading
 
 import pytest
-from tests.contract.samples import NOW, claim_new_job
+from tests.handmade_documents import NOW, claim_new_job
 
 from kb.engine.ingestion.heartbeat import Heartbeat, Stopping
 from kb.engine.model import Claim, Progress

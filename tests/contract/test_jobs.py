@@ -2,7 +2,7 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
-from tests.contract.samples import LATER, LEASE, NOW, claim_new_job, commit, file, found_by_text, index, note
+from tests.handmade_documents import LATER, LEASE, NOW, claim_new_job, commit, file, found_by_text, index, note
 
 from kb.engine.errors import Conflict, JobFinished, JobNotFound
 from kb.engine.model import (

@@ -3,8 +3,8 @@
 from contextlib import closing
 
 import pytest
-from tests.contract.backends import Backend
-from tests.contract.samples import LEASE, NOW, claim_new_job
+from tests.backends import Backend
+from tests.handmade_documents import LEASE, NOW, claim_new_job
 
 from kb.engine.errors import TooManyRequests, Unavailable
 from kb.engine.model import Claim, FileSubmission, JobError, JobStatus, Lane, NoteSubmission

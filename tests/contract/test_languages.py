@@ -1,7 +1,7 @@
 """Words of every script and language, found whatever their form."""
 
 import pytest
-from tests.contract.samples import add_note, found_by_text
+from tests.handmade_documents import add_note, found_by_text
 
 from kb.engine.model import Scope
 from kb.engine.ports import Store

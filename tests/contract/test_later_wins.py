@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import permutations
 
 import pytest
-from tests.contract.samples import LATER, LEASE, NOW, digest, file, found_by_text, index, note
+from tests.handmade_documents import LATER, LEASE, NOW, digest, file, found_by_text, index, note
 
 from kb.engine.model import Claim, Committed, FileSubmission, JobError, Lane, NewDocument, NoteSubmission
 from kb.engine.ports import Store

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import apsw
 import numpy as np
+from tests.backends import MODEL, ONLY_SQLITE
 from tests.bases import make_backup, restore_backup
-from tests.contract.backends import MODEL, ONLY_SQLITE
-from tests.contract.samples import LATER, NOW, add, add_note, index, note, revision
 from tests.contract.topics import add_about, distance, fill, spots
+from tests.handmade_documents import LATER, NOW, add, add_note, index, note, revision
 
 from kb.engine.integrity import check_integrity
 from kb.engine.mapping.mapmaker import Mapmaker

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from tests.contract.backends import MODEL, Backend
-from tests.contract.samples import LATER, LEASE, NOW, claim_new_job, revision
+from tests.backends import MODEL, Backend
 from tests.contract.topics import add_about, distance, fill, spots, vector_about
+from tests.handmade_documents import LATER, LEASE, NOW, claim_new_job, revision
 
 from kb.engine.mapping import mapmaker
 from kb.engine.mapping.mapmaker import Mapmaker, Stopped

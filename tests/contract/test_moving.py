@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.contract.samples import LATER, add, file, found_by_text, index, note
+from tests.handmade_documents import LATER, add, file, found_by_text, index, note
 
 from kb.engine.errors import Conflict
 from kb.engine.model import Document, DocumentChange, DocumentQuery

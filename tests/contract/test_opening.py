@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from tests.contract.samples import digest
+from tests.handmade_documents import digest
 
 from kb.engine.wiring import EngineOptions, open_engine
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import obstore
 import pytest
-from tests.contract.backends import SqliteBackend
+from tests.backends import SqliteBackend
 from tests.originals import Clock, is_kept, keep, list_copies, nothing
 from tests.servers.seaweedfs import SeaweedFs
 

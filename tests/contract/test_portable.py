@@ -7,9 +7,10 @@ from uuid import UUID
 
 import numpy as np
 import pytest
+from tests.backends import BACKENDS, MODEL, Backend
 from tests.bundles import portable_file, portable_note
-from tests.contract.backends import BACKENDS, MODEL, Backend
-from tests.contract.samples import (
+from tests.folders import open_folder
+from tests.handmade_documents import (
     DIMENSION,
     LATER,
     NOW,
@@ -24,7 +25,6 @@ from tests.contract.samples import (
     revision,
     vector_of,
 )
-from tests.folders import open_folder
 
 from kb.engine.model import Action, DocumentId, EventKind, IndexSource
 from kb.engine.model.portable import Arrival, PortableDocument

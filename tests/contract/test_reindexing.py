@@ -9,8 +9,8 @@ from pathlib import Path
 import apsw
 import numpy as np
 import pytest
-from tests.contract.backends import ONLY_SQLITE, Backend
-from tests.contract.samples import LATER, LEASE, NOW, claim_new_job, file, work_off
+from tests.backends import ONLY_SQLITE, Backend
+from tests.handmade_documents import LATER, LEASE, NOW, claim_new_job, file, work_off
 from tests.originals import path_in
 
 from kb.engine.errors import Unavailable

@@ -3,7 +3,7 @@
 from uuid import uuid4
 
 import pytest
-from tests.contract.samples import LATER, NOW, add, add_note, commit, file, index, note, revision
+from tests.handmade_documents import LATER, NOW, add, add_note, commit, file, index, note, revision
 
 from kb.engine.errors import DocumentNotFound, NotANote, NotFound
 from kb.engine.model import DocumentChange, NoteRevision, Ref

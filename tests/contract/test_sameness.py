@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.contract.samples import (
+from tests.handmade_documents import (
     LATER,
     LEASE,
     NOW,

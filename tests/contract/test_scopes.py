@@ -3,8 +3,8 @@
 from datetime import date, timedelta
 
 import pytest
-from tests.contract.backends import MODEL
-from tests.contract.samples import NOW, add, add_note, file, found_by_text, found_by_vector, index, note
+from tests.backends import MODEL
+from tests.handmade_documents import NOW, add, add_note, file, found_by_text, found_by_vector, index, note
 
 from kb.engine.model import DocumentId, IndexedText, Metadata, Scope
 from kb.engine.ports import Store

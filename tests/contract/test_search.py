@@ -2,8 +2,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from tests.contract.backends import MODEL, Backend
-from tests.contract.samples import (
+from tests.backends import MODEL, Backend
+from tests.handmade_documents import (
     LATER,
     add,
     add_note,

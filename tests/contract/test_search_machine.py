@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 from tests.amounts import amount
-from tests.contract.backends import BACKENDS
-from tests.contract.samples import LATER, add, index, note, revision, vector_of
+from tests.backends import BACKENDS
 from tests.folders import open_folder
+from tests.handmade_documents import LATER, add, index, note, revision, vector_of
 
 from kb.engine.model import DocumentChange, DocumentId, Scope
 from kb.engine.ports import Store

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from tests.contract.samples import LEASE, NOW
+from tests.handmade_documents import LEASE, NOW
 
 from kb.engine.embedding import open_embedder
 from kb.engine.ports import Store

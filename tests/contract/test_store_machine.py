@@ -16,9 +16,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from tests.amounts import amount
-from tests.contract.backends import BACKENDS
-from tests.contract.samples import LATER, commit, digest, file, index, note, revision, vector_of
+from tests.backends import BACKENDS
 from tests.folders import open_folder
+from tests.handmade_documents import LATER, commit, digest, file, index, note, revision, vector_of
 
 from kb.engine.model import EVERYWHERE, DocumentChange, DocumentId, DocumentQuery, FileSubmission, Lane, NewDocument
 

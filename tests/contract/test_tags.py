@@ -1,5 +1,5 @@
 import pytest
-from tests.contract.samples import LATER, NOW, add_note
+from tests.handmade_documents import LATER, NOW, add_note
 
 from kb.engine.errors import DocumentNotFound, VersionConflict
 from kb.engine.model import TagCount

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.contract.samples import NOW, work_off, work_once
+from tests.handmade_documents import NOW, work_off, work_once
 from tests.originals import is_kept, keep
 
 from kb.engine.documents import forget_job

@@ -1,8 +1,8 @@
 """Documents about one of two topics, and where they lie on the map."""
 
 import numpy as np
-from tests.contract.backends import MODEL
-from tests.contract.samples import DIMENSION, add, note
+from tests.backends import MODEL
+from tests.handmade_documents import DIMENSION, add, note
 
 from kb.engine.model import (
     Document,

@@ -1,6 +1,5 @@
 import os
 import re
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.documentation.pages import ROOT, Step
+from tests.servers.ports import find_free_ports
 
 READY_WITHIN_SECONDS = 120
 ENDED = "-- that was step"
@@ -20,7 +20,7 @@ class Reader:
 
     def __init__(self, home: Path, cache_dir: Path) -> None:
         self._home = home
-        engine_port, mcp_port = _free_ports(2)
+        engine_port, mcp_port = map(str, find_free_ports(2))
         # The pages name the usual ports, where something else may be listening on the machine of a test.
         self._ports = {"8000": engine_port, "3000": mcp_port}
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("KB_", "XDG_", "MAKE"))}
@@ -102,12 +102,6 @@ class Reader:
         for usual, own in self._ports.items():
             written = written.replace(f"127.0.0.1:{own}", f"127.0.0.1:{usual}")
         return written
-
-
-def _free_ports(count: int) -> list[str]:
-    with ExitStack() as opened:
-        listeners = [opened.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [str(listener.getsockname()[1]) for listener in listeners]
 
 
 @pytest.fixture

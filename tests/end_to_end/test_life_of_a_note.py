@@ -1,6 +1,5 @@
 """A note from its first word to its last byte, over HTTP, with the real model and real processes."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
+from tests.waiting import wait_for_document
 
 SUBJECTS = ["invoice", "garden", "bicycle", "concert", "recipe", "passport", "printer", "holiday", "meeting", "laptop"]
 # The engine is everybody's, and somebody else may have written of the same things.
@@ -24,19 +24,7 @@ def http(running_engine: EngineProgram) -> Iterator[httpx.Client]:
 def add_note(http: httpx.Client, text: str) -> int:
     """Submit a note and wait for its document."""
     job = http.post("/jobs", json={"type": "note", "text": text, "tags": OURS}).raise_for_status().json()
-    return wait_for_job(http, job["id"])
-
-
-def wait_for_job(http: httpx.Client, job_id: int) -> int:
-    deadline = time.monotonic() + 60
-    while True:
-        job: dict[str, Any] = http.get(f"/jobs/{job_id}").raise_for_status().json()
-        if job["status"] == "completed":
-            document_id: int = job["document_id"]
-            return document_id
-        assert job["status"] in ("queued", "running"), job
-        assert time.monotonic() < deadline, job
-        time.sleep(0.02)
+    return wait_for_document(http, job["id"])
 
 
 def find(http: httpx.Client, query: str, **options: object) -> list[dict[str, Any]]:
@@ -94,7 +82,7 @@ def test_an_uploaded_file_is_stored_found_downloaded_and_removed(
     originals = running_engine.data_dir / "originals"
 
     job = http.post("/jobs", files={"file": ("log.md", content)}, data={"tags": ["sea", *OURS]}).json()
-    document = wait_for_job(http, job["id"])
+    document = wait_for_document(http, job["id"])
 
     assert find(http, "who cleaned the optics of the beacon?")[0]["document_id"] == document
     assert http.get(f"/documents/{document}/file").content == content

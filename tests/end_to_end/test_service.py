@@ -12,9 +12,8 @@ import httpx
 import pytest
 from tests.engine_program import EngineProgram
 from tests.needs import need_installed, need_right
+from tests.servers.ports import find_free_ports
 from tests.servers.user_systemd import IS_INSTALLED, UserSystemd, running_user_systemd, why_forbidden
-
-from kb.listening import listen
 
 COMES_BACK_WITHIN_SECONDS = 60
 PDF = Path(__file__).parents[1] / "samples" / "pdf" / "letter-ghostscript.pdf"
@@ -44,8 +43,7 @@ def unit(systemd: UserSystemd) -> Iterator[Path]:
 @pytest.fixture
 def engine_url(systemd: UserSystemd) -> Iterator[str]:
     """As `kb.toml` says it; ports that were free a moment ago."""
-    with listen("127.0.0.1", 0, "KB_PORT") as one, listen("127.0.0.1", 0, "KB_MCP_PORT") as other:
-        port, mcp_port = one.getsockname()[1], other.getsockname()[1]
+    port, mcp_port = find_free_ports(2)
     config = systemd.home / ".config" / "kb" / "kb.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
     url = f"http://127.0.0.1:{port}"
@@ -211,8 +209,7 @@ def test_installed_again_it_has_the_settings_as_they_are_now(systemd: UserSystem
     """C3"""
     assert systemd.kb("service", "install").returncode == 0
     config = systemd.home / ".config" / "kb" / "kb.toml"
-    with listen("127.0.0.1", 0, "KB_MCP_PORT") as free:
-        mcp_port = free.getsockname()[1]
+    (mcp_port,) = find_free_ports(1)
     kept = [line for line in config.read_text().splitlines() if not line.startswith("mcp_port")]
     config.write_text("\n".join([*kept, f"mcp_port = {mcp_port}", f'data_dir = "{systemd.home}/elsewhere"']))
 

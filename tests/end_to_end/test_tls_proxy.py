@@ -15,9 +15,8 @@ import httpx
 import pytest
 from tests.engine_program import EngineProgram
 from tests.needs import NGINX, need_installed
+from tests.servers.ports import find_free_ports
 from websockets.sync.client import connect
-
-from kb.listening import listen
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "how-to" / "secure-with-tls.md").read_text(encoding="utf-8")
@@ -87,8 +86,7 @@ def proxy(programs: EngineProgram, tmp_path_factory: pytest.TempPathFactory) -> 
     need_installed("nginx", is_there=NGINX is not None)
     folder = tmp_path_factory.mktemp("nginx")
     subprocess.run(["sh", "-c", block("sh", "openssl req")], cwd=folder, capture_output=True, check=True)
-    with listen("127.0.0.1", 0, "KB_PORT") as one, listen("127.0.0.1", 0, "KB_PORT") as other:
-        port, plain_port = one.getsockname()[1], other.getsockname()[1]
+    port, plain_port = find_free_ports(2)
     lines = block("nginx")
     for told, here in (
         ("listen 443", f"listen 127.0.0.1:{port}"),

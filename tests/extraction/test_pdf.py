@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pypdfium2 as pdfium
 import pytest
-from tests.extraction.test_pdf_layout import is_clean
+from tests.extraction.clean_text import is_clean
+from tests.extraction.hasty_pdf import write_pdf
 from tests.reading import SAMPLES, ReadDocument, list_sections, read_file, read_sample
 
 from kb.engine.errors import Unreadable
@@ -29,14 +30,6 @@ def places(name: str) -> list[tuple[int | None, str | None, str]]:
     return [
         (section.page_num, section.heading, section.text.partition("\n")[0]) for section in read_once(name).sections
     ]
-
-
-def write_pdf(folder: Path, *objects: str) -> Path:
-    """A file of the given objects, the first of them its root, as only a hostile or a hasty program would write it."""
-    numbered = "\n".join(f"{number} 0 obj {body} endobj" for number, body in enumerate(objects, 1))
-    path = folder / "written.pdf"
-    path.write_text(f"%PDF-1.4\n{numbered}\ntrailer <</Root 1 0 R>>\n%%EOF")
-    return path
 
 
 def test_sections_follow_the_outline_and_the_pages() -> None:

@@ -1,19 +1,11 @@
 """A page's lines made readable and cut at its headings: laws that hold for any text."""
 
-import re
-import unicodedata
-
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.extraction.clean_text import is_clean
 
 from kb.engine.ingestion.extraction.readers.pdf.bookmarks import Bookmarks, Heading
 from kb.engine.ingestion.extraction.readers.pdf.text import lay_out
-
-
-def is_clean(text: str) -> bool:
-    """Whether it has single blanks, single blank lines, neither of them at an end, and no control characters."""
-    flaws = re.search(r"\A\n|\n\Z|[^\S\n]\n|[^\S\n]{2}|\n{3}|[\x00-\x09\x0b-\x1f\x7f-\x9f\ufffe\uffff]", text)
-    return flaws is None and unicodedata.is_normalized("NFC", text)
 
 
 def test_names_keep_their_hyphen_at_a_line_end() -> None:

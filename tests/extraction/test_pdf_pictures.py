@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.extraction.test_pdf import write_pdf
+from tests.extraction.hasty_pdf import write_pdf
 from tests.reading import SAMPLES, list_parts, list_sections, read_sample
 
 from kb.engine.errors import Unreadable

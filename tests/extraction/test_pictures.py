@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
-from tests.hostile.pictures import png_that_claims, tiff
 from tests.reading import SAMPLES, list_parts, list_sections, read_sample
+from tests.written_pictures import png_that_claims, tiff
 
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.extracted import Extracted, Picture

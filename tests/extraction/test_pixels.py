@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from tests.hostile.pictures import jpeg_that_claims, png, png_that_claims, webp_that_claims
+from tests.written_pictures import jpeg_that_claims, png, png_that_claims, webp_that_claims
 
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.readers.shared.pixels import PILLOW_FORMATS, decode

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from tests.hostile.pictures import png_that_claims
 from tests.reading import ReadDocument, read_file, read_sample
+from tests.written_pictures import png_that_claims
 
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.readers.pictures.svg_drawing import open_pictures

@@ -1,12 +1,8 @@
-import os
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.engine_program import EngineProgram
-from tests.needs import need_installed, need_right
 
 
 @pytest.fixture(scope="session")
@@ -21,10 +17,3 @@ def engine(faulty_engine: EngineProgram) -> EngineProgram:
     if faulty_engine.process.poll() is not None:
         faulty_engine.start()
     return faulty_engine
-
-
-@pytest.fixture(scope="session")
-def strace() -> None:
-    need_installed("strace", is_there=shutil.which("strace") is not None)
-    tracing = subprocess.run(["strace", "-o", os.devnull, "true"], capture_output=True, check=False)
-    need_right(tracing.returncode == 0, "no process may be traced here")

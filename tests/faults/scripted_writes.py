@@ -18,8 +18,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 
-from tests.contract.backends import MODEL
-from tests.contract.samples import NOW, digest, file, index, note, revision
+from tests.backends import MODEL
+from tests.handmade_documents import NOW, digest, file, index, note, revision
 
 from kb.engine.documents import delete_document, submit_file
 from kb.engine.errors import StorageFull, Unavailable

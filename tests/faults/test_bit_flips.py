@@ -17,10 +17,10 @@ import apsw
 import numpy as np
 import pytest
 from tests.amounts import SEED, Tell, amount
-from tests.contract.backends import SqliteBackend
-from tests.contract.samples import LATER, add, file, note, revision
+from tests.backends import SqliteBackend
 from tests.engine_program import run_kb
 from tests.folders import open_folder
+from tests.handmade_documents import LATER, add, file, note, revision
 
 from kb.engine.errors import KbError
 from kb.engine.integrity import check_integrity

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,13 +10,13 @@ from typing import Any
 import httpx
 import pytest
 from tests.amounts import Tell
+from tests.consistency import assert_base_is_consistent
 from tests.engine_program import EngineAlone, EngineProgram
-from tests.faults.consistency import assert_base_is_consistent
 from tests.needs import need_right
+from tests.waiting import wait_for_document, wait_for_job, wait_until
 
 DISK_MB = 48
 MB = 1_048_576
-DONE_WITHIN_SECONDS = 60
 
 
 class SmallDisk:
@@ -69,20 +68,6 @@ def add_note(http: httpx.Client, text: str) -> httpx.Response:
 
 def upload(http: httpx.Client, content: bytes) -> httpx.Response:
     return http.post("/jobs", files={"file": ("large.txt", content, "text/plain")})
-
-
-def wait_for_document(http: httpx.Client, job_id: int) -> int:
-    return int(wait_for_job(http, job_id, "completed")["document_id"])
-
-
-def wait_for_job(http: httpx.Client, job_id: int, status: str) -> dict[str, Any]:
-    deadline = time.monotonic() + DONE_WITHIN_SECONDS
-    while True:
-        job: dict[str, Any] = http.get(f"/jobs/{job_id}").raise_for_status().json()
-        if job["status"] == status:
-            return job
-        assert time.monotonic() < deadline, job
-        time.sleep(0.05)
 
 
 def health_of(http: httpx.Client) -> dict[str, Any]:
@@ -142,13 +127,6 @@ def test_on_a_full_disk_writes_are_refused_reads_and_deletions_go_on_and_room_is
     tell(f"disk full: {len(jobs)} notes acknowledged before the refusal, all there afterwards, without a restart")
 
 
-def wait_for_log(engine: EngineProgram, words: str) -> None:
-    deadline = time.monotonic() + DONE_WITHIN_SECONDS
-    while words not in engine.log.read_text():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def test_a_job_whose_commit_finds_the_disk_full_is_tried_again_until_there_is_room(
     http: httpx.Client, disk: SmallDisk, small_engine: EngineProgram
 ) -> None:
@@ -159,9 +137,11 @@ def test_a_job_whose_commit_finds_the_disk_full_is_tried_again_until_there_is_ro
     with disk.filled(leaving_bytes=MB):
         job_id = add_note(http, many_chunks).raise_for_status().json()["id"]
         # Whether that can be noted in the base as well depends on how much room its heartbeats have left.
-        wait_for_log(small_engine, f"Job {job_id} waits: The disk is full")
+        told = f"Job {job_id} waits: The disk is full"
+        wait_until(lambda: told in small_engine.log.read_text(), told)
         assert http.get(f"/jobs/{job_id}").json()["status"] != "completed"
 
-    job = wait_for_job(http, job_id, "completed")
+    job = wait_for_job(http, job_id)
+    assert job["status"] == "completed", job
     assert job["attempts"] > 1
     assert http.get(f"/documents/{job['document_id']}").json()["text"] == many_chunks

@@ -15,8 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import psutil
 from tests.amounts import IS_FULL, SEED, Tell, amount
+from tests.consistency import assert_base_is_consistent, assert_originals_are_those_in_use
 from tests.engine_program import EngineProgram
-from tests.faults.consistency import assert_base_is_consistent, assert_originals_are_those_in_use
 from tests.faults.mixed_load import Client
 
 WAIT_SECONDS = 60

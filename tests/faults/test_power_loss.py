@@ -18,9 +18,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from tests.amounts import SEED, Tell, amount
-from tests.contract.backends import MODEL
+from tests.backends import MODEL
+from tests.consistency import assert_base_is_consistent
 from tests.engine_program import own_environment
-from tests.faults.consistency import assert_base_is_consistent
 from tests.faults.scripted_writes import State, read_state, states
 from tests.folders import open_folder
 

@@ -17,9 +17,9 @@ from typing import TypeAlias
 
 import pytest
 from tests.amounts import SEED, Tell, amount
-from tests.contract.backends import MODEL
+from tests.backends import MODEL
+from tests.consistency import assert_base_is_consistent, assert_originals_are_those_in_use
 from tests.engine_program import own_environment
-from tests.faults.consistency import assert_base_is_consistent, assert_originals_are_those_in_use
 from tests.faults.scripted_writes import State, read_state, states
 from tests.folders import open_folder
 

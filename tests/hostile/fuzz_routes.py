@@ -11,7 +11,7 @@ import httpx
 from tests.engine_program import EngineProgram
 from tests.hostile.fuzz_corpus import FuzzedFile, chance_of
 from tests.hostile.fuzz_json import fuzzed_bundle, fuzzed_note, text_of
-from tests.mcp_server.programs import RawClient
+from tests.mcp_clients import RawClient
 from tests.mcp_server.staging import encoded
 
 REFUSALS = (400, 413, 415, 422)

@@ -24,14 +24,8 @@ from tests.hostile.watched_engine import (
     submit,
     wait_until_finished,
 )
-from tests.hostile.watching import (
-    find_readers,
-    find_worker,
-    megabytes,
-    traced,
-    wait_for,
-    watching,
-)
+from tests.hostile.watching import find_readers, find_worker, megabytes, traced, watching
+from tests.waiting import wait_until
 
 # A longer text that is read would only have the embedding measured.
 SHORT_BYTES = 20_000
@@ -86,7 +80,7 @@ def test_hostile_files_fail_one_by_one_and_nothing_else_does(
     assert watched.most_megabytes < before + MAY_GROW_MEGABYTES
     # It takes in their text, and keeps the memory that embedding it took.
     assert megabytes(worker) < worker_before + WORKER_MAY_GROW_MEGABYTES
-    wait_for(lambda: find_readers(worker) == [], "no reader is left")
+    wait_until(lambda: find_readers(worker) == [], "no reader is left")
     assert all(child.status() != psutil.STATUS_ZOMBIE for child in worker.children())
     assert list_outside(engine) == outside
     assert_calls_are_harmless(log.read_text(), engine.data_dir)
@@ -107,12 +101,12 @@ def test_a_reader_that_is_disturbed_fails_its_job_alone(
     """I5"""
     job = submit(http, "endless.pdf", endless_pdf())
     worker = find_worker(engine)
-    wait_for(lambda: find_readers(worker) != [], "it is being read")
+    wait_until(lambda: find_readers(worker) != [], "it is being read")
 
     find_readers(worker)[0].send_signal(signal.Signals[name])
 
     assert code_of(wait_until_finished(http, job)) == code
-    wait_for(lambda: find_readers(worker) == [], "no reader is left")
+    wait_until(lambda: find_readers(worker) == [], "no reader is left")
     add_known_document(http)
     assert find_worker(engine) == worker
 
@@ -121,14 +115,14 @@ def test_a_reader_dies_with_the_worker_that_started_it(engine: EngineProgram, ht
     """I5, E24"""
     job = submit(http, "endless.pdf", endless_pdf())
     worker = find_worker(engine)
-    wait_for(lambda: find_readers(worker) != [], "it is being read")
+    wait_until(lambda: find_readers(worker) != [], "it is being read")
     (reader,) = find_readers(worker)
     # By then it has long been confined, and is lost in the page.
-    wait_for(lambda: reader.cpu_times().user > 1, "the reader is at work")
+    wait_until(lambda: reader.cpu_times().user > 1, "the reader is at work")
 
     worker.kill()
 
-    wait_for(lambda: is_gone(reader), "the reader is gone", seconds=2)
+    wait_until(lambda: is_gone(reader), "the reader is gone", within_seconds=2)
     http.post(f"/jobs/{job['id']}/cancel")
 
 

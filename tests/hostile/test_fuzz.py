@@ -13,8 +13,8 @@ import httpx
 import psutil
 import pytest
 from tests.amounts import IS_FULL, Tell, amount
+from tests.consistency import assert_base_is_consistent, assert_originals_are_those_in_use
 from tests.engine_program import EngineProgram
-from tests.faults.consistency import assert_base_is_consistent, assert_originals_are_those_in_use
 from tests.hostile.fuzz_corpus import fuzzed_file, has_pictures
 from tests.hostile.fuzz_routes import REFUSED, Routes, Sent
 from tests.hostile.hostile_file import CODES, READ
@@ -26,16 +26,9 @@ from tests.hostile.watched_engine import (
     list_outside,
     open_engine,
 )
-from tests.hostile.watching import (
-    Watched,
-    find_readers,
-    find_worker,
-    traced,
-    wait_for,
-    watching,
-    watching_processes,
-)
-from tests.mcp_server.programs import RawClient
+from tests.hostile.watching import Watched, find_readers, find_worker, traced, watching, watching_processes
+from tests.mcp_clients import RawClient
+from tests.waiting import wait_until
 
 NUMBERS = [number for number in range(amount(selection=42, full=5_000)) if IS_FULL or not has_pictures(number)]
 BATCH_FILES = amount(selection=20, full=50)
@@ -88,7 +81,7 @@ def test_files_that_are_almost_right_fail_one_by_one_and_nothing_else_does(
 def _list_programs(engine: EngineProgram) -> set[psutil.Process]:
     """The engine, its worker and the MCP server; once no reader is left."""
     worker = find_worker(engine)
-    wait_for(lambda: find_readers(worker) == [], "no reader is left")
+    wait_until(lambda: find_readers(worker) == [], "no reader is left")
     root = psutil.Process(engine.process.pid)
     programs = {root, *root.children(recursive=True)}
     assert [one for one in programs if one.status() == psutil.STATUS_ZOMBIE] == []
@@ -134,7 +127,9 @@ def _wait_for_ends(http: httpx.Client, sent: Sequence[Sent]) -> list[Sent]:
     def is_idle() -> bool:
         return all(http.get("/jobs", params={"status": one}).json()["total"] == 0 for one in ("queued", "running"))
 
-    wait_for(is_idle, f"the jobs of {sent[0].file.number} to {sent[-1].file.number}", BATCH_WITHIN_SECONDS)
+    wait_until(
+        is_idle, f"the jobs of {sent[0].file.number} to {sent[-1].file.number}", within_seconds=BATCH_WITHIN_SECONDS
+    )
     return [_look_up(http, one) for one in sent]
 
 

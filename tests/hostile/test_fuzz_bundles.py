@@ -7,9 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 from tests.amounts import Tell, amount
+from tests.backends import SqliteBackend
 from tests.bundles import NOW
-from tests.contract.backends import SqliteBackend
-from tests.faults.consistency import assert_base_is_consistent, assert_originals_are_those_in_use
+from tests.consistency import assert_base_is_consistent, assert_originals_are_those_in_use
 from tests.hostile.fuzz_corpus import chance_of
 from tests.hostile.fuzz_json import fuzzed_bundle
 

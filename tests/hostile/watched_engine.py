@@ -10,12 +10,12 @@ import httpx
 from tests.engine_program import EngineProgram
 from tests.hostile.hostile_file import READ
 from tests.hostile.markup import FOREIGN_FILE
-from tests.hostile.watching import calls_of_readers, find_changes, wait_for
+from tests.hostile.watching import calls_of_readers, find_changes
+from tests.waiting import wait_for_job, wait_until
 
 KNOWN_WORD = "zymurgy"
 OWN_PRIORITY = "/proc/self/autogroup"
 JOB_WITHIN_SECONDS = 120
-FINISHED = ("completed", "failed", "cancelled")
 
 
 @contextlib.contextmanager
@@ -27,7 +27,7 @@ def open_engine(folder: Path, cache_dir: Path) -> Iterator[EngineProgram]:
     settings = {name: str(home) for name, home in homes.items()} | {"XDG_CACHE_HOME": str(cache_dir.parent)}
     with EngineProgram(folder, settings).running() as program:
         # The MCP server makes a folder for its own uploads when it starts.
-        wait_for(lambda: is_up(program.mcp_url), "the MCP server is up")
+        wait_until(lambda: is_up(program.mcp_url), "the MCP server is up")
         yield program
 
 
@@ -49,13 +49,8 @@ def submit(http: httpx.Client, filename: str, content: bytes) -> dict[str, Any]:
 
 
 def wait_until_finished(http: httpx.Client, job: dict[str, Any]) -> dict[str, Any]:
-    def is_finished() -> bool:
-        if job["status"] not in FINISHED:
-            job.update(http.get(f"/jobs/{job['id']}").json())
-        return job["status"] in FINISHED
-
-    wait_for(is_finished, f"job {job} is finished", JOB_WITHIN_SECONDS)
-    return job
+    """The job as it ended; one that was refused at once has no id, and stays as it is."""
+    return job if "id" not in job else wait_for_job(http, job["id"], within_seconds=JOB_WITHIN_SECONDS)
 
 
 def code_of(job: dict[str, Any]) -> str:

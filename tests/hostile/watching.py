@@ -6,13 +6,14 @@ import re
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
 import psutil
 from tests.engine_program import EngineProgram
+from tests.waiting import wait_until
 
 from kb.engine.ingestion.extraction import file_child
 from kb.engine.ingestion.extraction.ocr import child as ocr_child
@@ -25,13 +26,6 @@ _CHANGES = re.compile(r"O_WRONLY|O_RDWR|O_CREAT| (?:creat|mkdir|link|symlink|ren
 _QUOTED = re.compile(r'"([^"]*)"')
 _MOST_MEMORY = re.compile(r"VmHWM:\s+(\d+) kB")
 _MEGABYTE = 1024 * 1024
-
-
-def wait_for(condition: Callable[[], bool], what: str, seconds: float = WAIT_SECONDS) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"Not within {seconds} s: {what}"
-        time.sleep(0.02)
 
 
 def find_worker(engine: EngineProgram) -> psutil.Process:
@@ -137,7 +131,7 @@ def traced(process: psutil.Process, log: Path) -> Iterator[None]:
         ["strace", "-f", *at_work, "-o", str(log), "-e", f"trace={_TRACED}", "-s", "4096"],
         stderr=subprocess.DEVNULL,
     ) as strace:
-        wait_for(lambda: _is_traced(process), "the worker is traced")
+        wait_until(lambda: _is_traced(process), "the worker is traced")
         try:
             yield
         finally:

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path, PurePosixPath
 
-from tests.house_rules.test_layout import repository_files
+from tests.repository_files import repository_files
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")

@@ -1,8 +1,8 @@
 from collections.abc import Iterator
-from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+from tests.repository_files import repository_files
 
 ROOT = Path(__file__).parents[2]
 NAMES_THAT_SAY_NOTHING = {
@@ -17,18 +17,6 @@ MACHINE_FOLDERS = [
     for folder in (ROOT, Path.home())
     if folder == Path("/root") or (len(folder.parts) > 2 and folder not in EVERYWHERE)
 ]
-
-
-def repository_files(folder: Path = ROOT) -> Iterator[Path]:
-    """Every file but those that .gitignore keeps out; asks no git, which an unpacked archive has not."""
-    ignored = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()]
-    for path in sorted(folder.iterdir()):
-        if path.name == ".git" or any(fnmatch(path.name, pattern) for pattern in ignored):
-            continue
-        if path.is_dir():
-            yield from repository_files(path)
-        else:
-            yield path
 
 
 def texts() -> Iterator[tuple[Path, str]]:

@@ -15,9 +15,11 @@ from typing import IO
 
 import httpx
 import pytest
-from deploy.sizes import BYTES_PER_MB, measure
+from deploy.sizes import measure
 from tests.engine_program import EngineProgram
-from tests.house_rules.test_layout import repository_files
+from tests.repository_files import repository_files
+
+from kb.sizes import BYTES_PER_MB
 
 ROOT = Path(__file__).parents[2]
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")

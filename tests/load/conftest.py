@@ -1,24 +1,20 @@
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from bench.agents_at_work.programs import AGENT_KEY, ENGINE_KEY, Programs, find_processes
 from bench.filled_base import fill_base
 from tests.engine_program import EngineProgram
 
-from kb.engine.embedding import read_model
-
 CHUNKS = 300
 SETTINGS = {"KB_API_KEY": ENGINE_KEY, "KB_MCP_API_KEY": AGENT_KEY, "KB_MCP_UPLOAD_TTL_SECONDS": "1"}
 
 
 @pytest.fixture(scope="session")
-def loaded_engine(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
+def loaded_engine(model_folder: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
     """`kb up` with keys and some documents, for all tests of this folder."""
     program = EngineProgram(tmp_path_factory.mktemp("load"), SETTINGS)
     program.data_dir.mkdir()
-    model = read_model(model_folder)
-    fill_base(program.data_dir, CHUNKS, model_fingerprint=model.fingerprint, dimension=model.dimension)
+    fill_base(program.data_dir, CHUNKS)
     with program.running():
         yield program
     assert "Traceback" not in program.log.read_text()

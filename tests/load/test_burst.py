@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 from bench.agents_at_work.programs import ENGINE_KEY
-from bench.load import quantile
+from bench.figures import p95
 from tests.amounts import IS_FULL, Tell, amount
 from tests.engine_program import EngineProgram
 
@@ -41,7 +41,7 @@ def test_a_note_overtakes_a_burst_of_files_and_searches_go_on(http: httpx.Client
 
     assert waiting > 0, "The files were done before the note was: this shows nothing."
     assert http.get(f"/jobs/{note['id']}").json()["status"] == "completed"
-    idle_p95, busy_p95 = quantile(idle, 0.95), quantile(busy, 0.95)
+    idle_p95, busy_p95 = p95(idle), p95(busy)
     told = f"a note found after {found_after:.1f} s, while {waiting} of {FILES} files waited"
     tell(f"{told}; search p95 {idle_p95 * 1000:.0f} ms idle, {busy_p95 * 1000:.0f} ms meanwhile")
     if IS_FULL:

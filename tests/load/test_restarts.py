@@ -17,9 +17,12 @@ from bench.agents_at_work.programs import AGENT_KEY, ENGINE_KEY
 from tests.amounts import Tell, amount
 from tests.engine_program import EngineProgram
 from tests.load.conftest import SETTINGS
-from tests.mcp_server.programs import Json, McpProgram
+from tests.mcp_program import McpProgram
+from tests.waiting import wait_until
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection, connect
+
+from kb.client import Json
 
 RESTARTS = amount(selection=1, full=20)
 GO_ON_WITHIN_SECONDS = 5.0
@@ -157,11 +160,11 @@ def test_agents_go_on_within_five_seconds_of_a_restart_and_create_nothing_twice(
 
 
 def wait_for_notes(agents: list[Agent], more: int) -> None:
-    deadline = time.monotonic() + ANSWER_WITHIN_SECONDS
-    before = sum(len(agent.notes) for agent in agents)
-    while sum(len(agent.notes) for agent in agents) < before + more:
-        assert time.monotonic() < deadline, "No agent comes any further."
-        time.sleep(PAUSE_SECONDS)
+    def count() -> int:
+        return sum(len(agent.notes) for agent in agents)
+
+    enough = count() + more
+    wait_until(lambda: count() >= enough, f"{more} more notes", within_seconds=ANSWER_WITHIN_SECONDS)
 
 
 def wait_for_answers(agents: list[Agent], ready_at: float, within_seconds: float) -> float:

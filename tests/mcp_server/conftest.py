@@ -107,11 +107,3 @@ async def upload(use: Use, content: bytes, *, filename: str = "a.txt", **fields:
     upload_id = started["upload_id"]
     await use("kb_upload_chunk", upload_id=upload_id, chunk_index=0, data=encoded(content))
     return await use("kb_upload_finish", upload_id=upload_id)
-
-
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    for _ in range(1000):
-        if await condition():
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError("It did not come about.")

@@ -5,56 +5,50 @@ of agents. Each knows nothing but a proxy, which records what it asks of the eng
 own. Besides there is a whole `kb up` without keys, whose base is nobody's, and an MCP server without an engine.
 """
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import httpx
 import mcp
 import pytest
-from anyio.from_thread import start_blocking_portal
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from pydantic import BaseModel
 from tests.engine_program import EngineProgram
-from tests.mcp_server.programs import Json, McpProgram, RawClient, sdk_client
+from tests.keys import bearer
+from tests.mcp_clients import Agent, RawClient, sdk_client
+from tests.mcp_program import McpProgram
 from tests.mcp_server.recording import RecordingProxy
 from tests.mcp_server.staging import staged_files
+from tests.waiting import wait_for_document
 
-from kb.client import FINISHED
+from kb.client import Json
 from kb.mcp.upload_folder import default_parent
 
 ENGINE_KEY = "the-key-of-the-engine"
 AGENT_KEY = "the-key-of-the-agents"
-WAIT_AT_MOST_SECONDS = 60
 
 Speech = Literal["raw", "legacy", "auto"]
 """Plain JSON-RPC, or the official client in one of its eras."""
 
 
-def bearer(key: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {key}"}
+class SdkAgent(Agent):
+    """By the official client, which has a thread of its own."""
+
+    def __init__(self, portal: BlockingPortal, client: mcp.Client) -> None:
+        self._portal = portal
+        self._client = client
+
+    def call_for_result(self, tool: str, **arguments: Any) -> Json:
+        return _wire(self._portal.call(self._client.call_tool, tool, arguments))
+
+    def list_tools(self) -> list[Json]:
+        return [_wire(tool) for tool in self._portal.call(self._client.list_tools).tools]
 
 
-class Agent:
-    """Calls tools; how it speaks is its own affair."""
-
-    def __init__(self, call_for_result: Callable[[str, Json], Json]) -> None:
-        self._call_for_result = call_for_result
-
-    def call(self, tool: str, **arguments: Any) -> Json:
-        """What a tool answers if it succeeds."""
-        result = self._call_for_result(tool, arguments)
-        assert not result["isError"], result["structuredContent"]
-        answer: Json = result["structuredContent"]
-        return answer
-
-    def fail(self, tool: str, **arguments: Any) -> Json:
-        """What a tool answers if it fails."""
-        result = self._call_for_result(tool, arguments)
-        assert result["isError"], result["structuredContent"]
-        answer: Json = result["structuredContent"]
-        return answer
+def _wire(model: BaseModel) -> Json:
+    return model.model_dump(mode="json", by_alias=True)
 
 
 Agents = dict[Speech, Agent]
@@ -64,22 +58,12 @@ Agents = dict[Speech, Agent]
 def open_agents(url: str) -> Iterator[Agents]:
     """One agent of each kind, with the right key. The official clients keep their connection all the while."""
     with (
-        RawClient(url, headers=bearer(AGENT_KEY)) as client,
+        RawClient(url, headers=bearer(AGENT_KEY)) as raw,
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(sdk_client(url, "legacy", key=AGENT_KEY)) as legacy,
         portal.wrap_async_context_manager(sdk_client(url, "auto", key=AGENT_KEY)) as auto,
     ):
-
-        def call_by_sdk(client: mcp.Client, tool: str, arguments: Json) -> Json:
-            result = portal.call(client.call_tool, tool, arguments)
-            wire: Json = result.model_dump(mode="json", by_alias=True)
-            return wire
-
-        yield {
-            "raw": Agent(lambda tool, arguments: client.call_for_result(tool, **arguments)),
-            "legacy": Agent(partial(call_by_sdk, legacy)),
-            "auto": Agent(partial(call_by_sdk, auto)),
-        }
+        yield {"raw": raw, "legacy": SdkAgent(portal, legacy), "auto": SdkAgent(portal, auto)}
 
 
 def staging_program(folder: Path, engine_url: str, settings: Mapping[str, str] = {}) -> McpProgram:
@@ -208,19 +192,9 @@ def collections_agent(request: pytest.FixtureRequest, agents_with_collections: A
     return agents_with_collections[request.param]
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WAIT_AT_MOST_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, "It did not come about."
-        time.sleep(0.02)
-
-
 def completed_document(engine_http: httpx.Client, job_id: int) -> Json:
     """The document that a job has become, as the engine shows it."""
-    wait_until(lambda: engine_http.get(f"/jobs/{job_id}").json()["status"] in FINISHED)
-    job = engine_http.get(f"/jobs/{job_id}").json()
-    assert job["status"] == "completed", job
-    return get_document(engine_http, job["document_id"])
+    return get_document(engine_http, wait_for_document(engine_http, job_id))
 
 
 def get_document(engine_http: httpx.Client, document_id: int) -> Json:

@@ -8,7 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.engine_program import EngineProgram, run_kb
-from tests.mcp_server.programs import READING_TOOLS, McpProgram, RawClient
+from tests.mcp_clients import READING_TOOLS, RawClient
+from tests.mcp_program import McpProgram
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol

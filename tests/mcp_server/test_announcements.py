@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from tests.mcp_clients import RawClient
 from tests.mcp_server.conformance import conformance_server
-from tests.mcp_server.programs import RawClient
 from websockets.sync.client import connect
 
 CHANGED = "notifications/tools/list_changed"

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 from tests.engine_program import EngineProgram
-from tests.mcp_server.programs import Json
 
 from kb.access import Access
+from kb.client import Json
 from kb.mcp.app import McpOptions, open_app
 from kb.mcp.caller import Caller
 from kb.mcp.tools import Call, Effect, Tool

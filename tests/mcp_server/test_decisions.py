@@ -12,22 +12,24 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
+from tests.keys import bearer
+from tests.mcp_clients import Agent, RawClient
+from tests.mcp_program import McpProgram
 from tests.mcp_server.conftest import MISTYPED
-from tests.mcp_server.programs import Json, McpProgram, RawClient
 from tests.mcp_server.recording import RecordingProxy
 from tests.mcp_server.shared_programs import (
     AGENT_KEY,
     ENGINE_KEY,
-    Agent,
     Agents,
     add_file,
     add_note,
-    bearer,
     completed_document,
     get_document,
-    wait_until,
 )
 from tests.mcp_server.staging import encoded
+from tests.waiting import wait_until
+
+from kb.client import Json
 
 
 @pytest.fixture

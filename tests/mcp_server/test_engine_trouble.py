@@ -9,19 +9,12 @@ from typing import Any, get_args
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
-from tests.mcp_server.programs import Json, RawClient
+from tests.keys import bearer
+from tests.mcp_clients import RawClient
 from tests.mcp_server.recording import PretendedEngine
-from tests.mcp_server.shared_programs import (
-    AGENT_KEY,
-    ENGINE_KEY,
-    Agents,
-    Speech,
-    bearer,
-    open_agents,
-    staging_program,
-)
+from tests.mcp_server.shared_programs import AGENT_KEY, ENGINE_KEY, Agents, Speech, open_agents, staging_program
 
-from kb.client import EngineClient
+from kb.client import EngineClient, Json
 from kb.mcp.caller import Caller
 from kb.mcp.calling import ToolCalls
 from kb.mcp.file_roots import FileRoots

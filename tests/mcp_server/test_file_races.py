@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.amounts import amount
-from tests.mcp_server.test_file_roots import CODES, GOOD, read, refuse
-from tests.mcp_server.test_file_roots import root as root
+from tests.mcp_server.file_root import CODES, GOOD, read, refuse
+from tests.mcp_server.file_root import root as root
 
 from kb.mcp.errors import ToolError
 from kb.mcp.file_roots import FileRoots

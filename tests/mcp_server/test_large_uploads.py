@@ -10,18 +10,16 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.amounts import amount
-from tests.mcp_server.programs import Json, McpProgram, RawClient
+from tests.keys import bearer
+from tests.mcp_clients import RawClient
+from tests.mcp_program import McpProgram
 from tests.mcp_server.recording import RecordingProxy
-from tests.mcp_server.shared_programs import (
-    AGENT_KEY,
-    bearer,
-    completed_document,
-    staged_by,
-    staging_program,
-    wait_until,
-)
+from tests.mcp_server.shared_programs import AGENT_KEY, completed_document, staged_by, staging_program
 from tests.mcp_server.staging import encoded
 from tests.pdf_files import make_picture_pdf
+from tests.waiting import wait_until
+
+from kb.client import Json
 
 MB = 1_048_576
 LARGE_BYTES = amount(selection=3, full=20) * MB

@@ -3,7 +3,9 @@ import asyncio
 import httpx
 from tests.amounts import amount
 from tests.engine_program import EngineProgram
-from tests.mcp_server.programs import Json, RawClient
+from tests.mcp_clients import RawClient
+
+from kb.client import Json
 
 AGENTS = 64
 SEARCHES = amount(selection=1, full=3)

@@ -12,7 +12,8 @@ import psutil
 import pytest
 from tests.amounts import IS_FULL
 from tests.engine_program import EngineProgram, run_kb
-from tests.mcp_server.programs import McpProgram, RawClient
+from tests.mcp_clients import RawClient
+from tests.mcp_program import McpProgram
 
 from kb.listening import CannotStart, listen
 

@@ -13,12 +13,14 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import TextResourceContents
 from pydantic import BaseModel
 from tests.engine_program import EngineProgram
-from tests.mcp_server.programs import ERAS, Era, Json, McpProgram, RawClient, sdk_client
+from tests.mcp_clients import ERAS, Era, RawClient, sdk_client
+from tests.mcp_program import McpProgram
 from tests.mcp_server.recording import PretendedEngine
-from tests.mcp_server.shared_programs import Speech, add_file, add_note, wait_until
+from tests.mcp_server.shared_programs import Speech, add_file, add_note
 from tests.pdf_files import make_text_pdf
+from tests.waiting import wait_until
 
-from kb.client import EngineClient
+from kb.client import EngineClient, Json
 from kb.mcp.answers import BUDGET_BYTES, CUT, size_of
 from kb.mcp.resources import MAX_WORDS_LENGTH, PAGE_SIZE, read_resource
 

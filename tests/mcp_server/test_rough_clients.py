@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 from tests.engine_program import EngineProgram
-from tests.mcp_server.programs import Json, McpProgram, RawClient
-from tests.mcp_server.test_transport import modern_headers, modern_params
+from tests.mcp_clients import RawClient
+from tests.mcp_program import McpProgram
+from tests.newest_protocol import newest_headers, newest_params
+
+from kb.client import Json
 
 WITHIN_SECONDS = 20
 PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
@@ -99,7 +102,7 @@ def test_a_number_too_large_to_be_one_is_refused(program: McpProgram) -> None:
 
 def test_the_newest_protocol_without_its_headers_is_answered_as_json(client: RawClient) -> None:
     """M4."""
-    response = client.post("tools/call", modern_params(name="kb_status", arguments={}))
+    response = client.post("tools/call", newest_params(name="kb_status", arguments={}))
 
     assert response.headers["content-type"] == "application/json"
     assert response.json()["result"]["resultType"] == "complete"
@@ -108,8 +111,8 @@ def test_the_newest_protocol_without_its_headers_is_answered_as_json(client: Raw
 def test_a_subscription_is_a_stream_whatever_its_client_accepts(client: RawClient) -> None:
     """M1."""
     method = "subscriptions/listen"
-    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": modern_params(notifications={})}
-    headers = {**modern_headers(method), "Accept": "application/json"}
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": newest_params(notifications={})}
+    headers = {**newest_headers(method), "Accept": "application/json"}
 
     with client.http.stream("POST", "/mcp", json=body, headers=headers) as response:
         assert response.headers["content-type"] == "text/event-stream"

@@ -5,19 +5,12 @@ import uuid
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
-from tests.mcp_server.programs import Json
+from tests.mcp_clients import Agent
 from tests.mcp_server.recording import RecordingProxy
-from tests.mcp_server.shared_programs import (
-    ENGINE_KEY,
-    Agent,
-    add_file,
-    add_note,
-    completed_document,
-    get_document,
-)
+from tests.mcp_server.shared_programs import ENGINE_KEY, add_file, add_note, completed_document, get_document
 from tests.mcp_server.staging import encoded
 
-from kb.client import EngineClient
+from kb.client import EngineClient, Json
 
 NOBODY = 999_999_999
 """The id of no document."""

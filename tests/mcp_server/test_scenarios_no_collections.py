@@ -5,16 +5,11 @@ import uuid
 import httpx
 import mcp
 import pytest
-from tests.mcp_server.programs import ERAS, Era, McpProgram, RawClient, sdk_client
+from tests.keys import bearer
+from tests.mcp_clients import ERAS, Agent, Era, RawClient, sdk_client
+from tests.mcp_program import McpProgram
 from tests.mcp_server.recording import RecordingProxy
-from tests.mcp_server.shared_programs import (
-    AGENT_KEY,
-    Agent,
-    add_note,
-    bearer,
-    completed_document,
-    get_document,
-)
+from tests.mcp_server.shared_programs import AGENT_KEY, add_note, completed_document, get_document
 from tests.mcp_server.staging import encoded
 
 TAGS = ["agent:mybot", "collection:documents", "draft"]

@@ -8,23 +8,23 @@ import uuid
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
-from tests.mcp_server.programs import Json, McpProgram, RawClient
+from tests.keys import bearer
+from tests.mcp_clients import Agent, RawClient
+from tests.mcp_program import McpProgram
 from tests.mcp_server.recording import RecordingProxy
 from tests.mcp_server.shared_programs import (
     AGENT_KEY,
     ENGINE_KEY,
-    Agent,
     add_file,
     add_note,
-    bearer,
     completed_document,
     get_document,
     staged_by,
-    wait_until,
 )
 from tests.mcp_server.staging import encoded
+from tests.waiting import wait_for_job
 
-from kb.client import FINISHED
+from kb.client import Json
 
 NOBODY = 999_999_999
 """The id of no document."""
@@ -268,7 +268,7 @@ def test_list_recent_jobs(agent: Agent, proxy: RecordingProxy, engine_http: http
 def test_filter_jobs_by_status(agent: Agent, proxy: RecordingProxy, engine_http: httpx.Client) -> None:
     """M14."""
     blank = engine_http.post("/jobs", files={"file": ("blank.txt", b" \n")}).json()["id"]
-    wait_until(lambda: engine_http.get(f"/jobs/{blank}").json()["status"] in FINISHED)
+    wait_for_job(engine_http, blank)
 
     answer = agent.call("kb_jobs", status="failed")
 

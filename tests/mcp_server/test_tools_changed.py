@@ -10,14 +10,13 @@ import httpx
 import pytest
 from anyio.to_thread import run_sync
 from tests.engine_program import EngineAlone
-from tests.mcp_server.conftest import until
-from tests.mcp_server.programs import READING_TOOLS, Json, RawClient, sdk_client
+from tests.mcp_clients import READING_TOOLS, RawClient, sdk_client
 from tests.mcp_server.recording import PretendedEngine, RecordingProxy
-from tests.mcp_server.shared_programs import wait_until
+from tests.waiting import until, wait_until
 from websockets.asyncio.client import connect
 
 from kb.access import Access
-from kb.client import EngineClient
+from kb.client import EngineClient, Json
 from kb.listening import listen, url_of
 from kb.mcp.app import McpOptions
 from kb.mcp.errors import ToolError

@@ -6,7 +6,8 @@ from typing import Any
 import httpx
 import pytest
 from jsonschema import Draft202012Validator
-from tests.mcp_server.conftest import COLLECTIONS, MISTYPED, Use, add_note, unique, until, upload
+from tests.mcp_server.conftest import COLLECTIONS, MISTYPED, Use, add_note, unique, upload
+from tests.waiting import until
 
 from kb.client import EngineClient, Json
 from kb.mcp.errors import ToolError

@@ -3,8 +3,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.mcp_server.conftest import Use, add_note, unique, until, upload
+from tests.mcp_server.conftest import Use, add_note, unique, upload
 from tests.mcp_server.staging import encoded, staged_files
+from tests.waiting import until
 
 from kb.client import EngineClient, Json
 from kb.mcp.answers import BUDGET_BYTES, size_of

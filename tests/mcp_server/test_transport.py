@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 from tests.engine_program import EngineProgram
-from tests.mcp_server.programs import Json, RawClient
+from tests.mcp_clients import RawClient
+from tests.newest_protocol import CLIENT, NEWEST_VERSION, newest_headers, newest_params
 
 HANDSHAKE_VERSIONS = ("2025-06-18", "2025-11-25")
-MODERN_VERSION = "2026-07-28"
-CLIENT = {"name": "a test", "version": "1"}
 
 
 @pytest.fixture(scope="module")
@@ -21,20 +20,6 @@ def client(running_engine: EngineProgram) -> Iterator[RawClient]:
 
 def initialize(client: RawClient, version: str) -> Any:
     return client.post("initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": CLIENT})
-
-
-def modern_params(**params: Any) -> Json:
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": MODERN_VERSION,
-        "io.modelcontextprotocol/clientInfo": CLIENT,
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    return {"_meta": meta, **params}
-
-
-def modern_headers(method: str, name: str | None = None) -> dict[str, str]:
-    named = {"Mcp-Name": name} if name else {}
-    return {"MCP-Protocol-Version": MODERN_VERSION, "Mcp-Method": method, **named}
 
 
 @pytest.mark.parametrize("version", HANDSHAKE_VERSIONS)
@@ -58,10 +43,10 @@ def test_an_unknown_version_is_answered_with_the_newest_that_has_a_handshake(cli
 
 def test_the_newest_protocol_discovers_the_same_without_a_handshake(client: RawClient) -> None:
     """M1."""
-    response = client.post("server/discover", modern_params(), modern_headers("server/discover"))
+    response = client.post("server/discover", newest_params(), newest_headers("server/discover"))
 
     result = response.json()["result"]
-    assert MODERN_VERSION in result["supportedVersions"]
+    assert NEWEST_VERSION in result["supportedVersions"]
     assert result["capabilities"]["tools"] == {"listChanged": True}
     assert result["capabilities"]["prompts"] == {"listChanged": False}
     assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "knowledge-server"
@@ -94,9 +79,9 @@ def test_a_plain_call_without_handshake_is_answered_as_json_whatever_it_accepts(
 @pytest.mark.parametrize("accept", ["", "application/json", "*/*"])
 def test_the_newest_protocol_is_as_lenient_about_accept(client: RawClient, accept: str) -> None:
     """M4."""
-    headers = {**modern_headers("tools/call", "kb_status"), "Accept": accept}
+    headers = {**newest_headers("tools/call", "kb_status"), "Accept": accept}
 
-    response = client.post("tools/call", modern_params(name="kb_status", arguments={}), headers)
+    response = client.post("tools/call", newest_params(name="kb_status", arguments={}), headers)
 
     assert response.headers["content-type"] == "application/json"
     assert response.json()["result"]["structuredContent"]["version"] == "3.0.0"
@@ -205,10 +190,10 @@ def test_what_the_transport_refuses_names_its_kind_too(client: RawClient) -> Non
         "not_found": client.http.get("/mcp/knowledge-base"),
         "unsupported_protocol_version": client.post(
             "tools/list",
-            {"_meta": {**modern_params()["_meta"], "io.modelcontextprotocol/protocolVersion": "2099-01-01"}},
-            {**modern_headers("tools/list"), "MCP-Protocol-Version": "2099-01-01"},
+            {"_meta": {**newest_params()["_meta"], "io.modelcontextprotocol/protocolVersion": "2099-01-01"}},
+            {**newest_headers("tools/list"), "MCP-Protocol-Version": "2099-01-01"},
         ),
-        "header_mismatch": client.post("tools/list", modern_params(), modern_headers("tools/call")),
+        "header_mismatch": client.post("tools/list", newest_params(), newest_headers("tools/call")),
     }
 
     for error_type, response in refusals.items():

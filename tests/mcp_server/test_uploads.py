@@ -8,8 +8,8 @@ from typing import BinaryIO
 
 import anyio
 import pytest
-from tests.mcp_server.conftest import until
 from tests.mcp_server.staging import Recipient, encoded, staged_files, start
+from tests.waiting import until
 
 from kb.client import Json
 from kb.mcp.errors import ToolError

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.mcp_server.programs import Json, McpProgram, RawClient
+from tests.mcp_clients import RawClient
+from tests.mcp_program import McpProgram
 from websockets.sync.client import connect
 
-from kb.client import EngineClient
+from kb.client import EngineClient, Json
 from kb.mcp.caller import Caller
 from kb.mcp.calling import ToolCalls
 from kb.mcp.file_roots import FileRoots

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 from tests.engine_program import EngineProgram
-from tests.mcp_server.programs import Json
-from tests.mcp_server.test_transport import CLIENT, modern_params
+from tests.newest_protocol import CLIENT, newest_params
 from websockets.sync.client import ClientConnection, connect
+
+from kb.client import Json
 
 ANSWER_WITHIN_SECONDS = 20
 
@@ -50,9 +51,9 @@ def test_a_call_needs_no_handshake_here_either(websocket: ClientConnection) -> N
 
 def test_the_newest_protocol_is_spoken_too(websocket: ClientConnection) -> None:
     """M1."""
-    send(websocket, "server/discover", modern_params(), 1)
+    send(websocket, "server/discover", newest_params(), 1)
     discovered = receive(websocket)["result"]
-    send(websocket, "tools/call", modern_params(name="kb_status", arguments={}), 2)
+    send(websocket, "tools/call", newest_params(name="kb_status", arguments={}), 2)
     called = receive(websocket)["result"]
 
     assert discovered["supportedVersions"] == ["2026-07-28"]
@@ -91,5 +92,5 @@ def test_an_error_names_its_kind(websocket: ClientConnection) -> None:
     send(websocket, "tools/call", {"name": "kb_shout"})
     assert receive(websocket)["error"]["data"]["error_type"] == "unknown_tool"
 
-    send(websocket, "tools/call", modern_params(name=1))
+    send(websocket, "tools/call", newest_params(name=1))
     assert receive(websocket)["error"]["data"]["error_type"] == "invalid_params"

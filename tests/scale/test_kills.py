@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 from tests.amounts import SEED, Tell, amount
 from tests.scale.cluster import Cluster, Host, open_cluster
+from tests.waiting import wait_until
 
 ENGINES, WORKERS = amount(selection=2, full=3), amount(selection=2, full=4)
 DOCUMENTS = amount(selection=60, full=5_000)
@@ -58,10 +59,7 @@ def kill_at_random(cluster: Cluster, killed: Counter[str], stopping: threading.E
 
 
 def wait_until_each_was_killed(killed: Counter[str]) -> None:
-    deadline = time.monotonic() + KILLED_WITHIN_SECONDS
-    while len(killed) < len(("engine", "worker")):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_until(lambda: len(killed) == len(("engine", "worker")), within_seconds=KILLED_WITHIN_SECONDS)
 
 
 def submit(cluster: Cluster, number: int) -> int:

@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 from anyio.from_thread import start_blocking_portal
 from starlette.testclient import TestClient
-from tests.api.calls import OPEN, V1, Answer
-from tests.api.conftest import open_engine_with, serving
-from tests.contract.samples import work_off, work_once
+from tests.api_calls import OPEN, V1, Answer
+from tests.engine_in_process import open_engine_with, serving
+from tests.handmade_documents import work_off, work_once
 
 from kb.access import Access
 from kb.engine.api.app import create_app

@@ -2,8 +2,7 @@
 
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -61,10 +60,3 @@ def read_to_end(connection: socket.socket) -> bytes:
         # It hung up before it had read all.
         pass
     return said
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    give_up_at = time.monotonic() + WITHIN_SECONDS
-    while not condition():
-        assert time.monotonic() < give_up_at, "It has not come to this."
-        time.sleep(0.01)

@@ -13,18 +13,9 @@ import httpx
 from tests.amounts import amount
 from tests.engine_program import EngineProgram
 from tests.security.speaking import WAYS, open_speech
-from tests.security.surfaces import (
-    EVERY_KEY,
-    KEYS,
-    V1,
-    Program,
-    both_programs,
-    call_body,
-    finish,
-    open_api,
-    wait_until,
-)
+from tests.security.surfaces import EVERY_KEY, KEYS, V1, Program, both_programs, call_body, open_api
 from tests.security.wire import request_to, send_all
+from tests.waiting import wait_for_job, wait_until
 
 HIDDEN_TEXT = "zyzzyva-of-the-hidden-text"
 HIDDEN_NAME = "zyzzyva-of-the-hidden-name"
@@ -115,7 +106,7 @@ def _add_a_damaged_file(http: httpx.Client) -> None:
     """A parser quotes in its error what it does not understand."""
     drawing = f'<svg xmlns="http://www.w3.org/2000/svg"><text>x</{HIDDEN_TEXT}></svg>'
     job = http.post("/jobs", files={"file": ("drawing.svg", drawing)}).raise_for_status().json()
-    assert finish(http, job)["error"]["code"] == "corrupt_file"
+    assert wait_for_job(http, job["id"])["error"]["code"] == "corrupt_file"
 
 
 def _kill_worker(program: EngineProgram, http: httpx.Client) -> None:
@@ -123,7 +114,7 @@ def _kill_worker(program: EngineProgram, http: httpx.Client) -> None:
     job = http.post("/jobs", json={"type": "note", "text": f"{HIDDEN_TEXT} once more", "title": HIDDEN_NAME}).json()
     (worker,) = [pid for pid in descendants(program.process.pid) if "worker" in command_of(pid)]
     os.kill(worker, signal.SIGKILL)
-    assert finish(http, job)["status"] == "completed"
+    assert wait_for_job(http, job["id"])["status"] == "completed"
 
 
 def _break_originals(program: EngineProgram, http: httpx.Client, told: Told) -> None:

@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal, get_args
 
-from tests.mcp_server.programs import Json, RawClient
-from tests.mcp_server.test_transport import modern_headers, modern_params
-from tests.security.surfaces import bearer
+from tests.keys import bearer
+from tests.mcp_clients import RawClient
+from tests.newest_protocol import newest_headers, newest_params
 from websockets.sync.client import connect
+
+from kb.client import Json
 
 ANSWER_WITHIN_SECONDS = 30
 
@@ -26,13 +28,13 @@ def open_speech(url: str, key: str, way: Way, *, path: str = "/mcp") -> Iterator
     is_newest = generation == "newest"
 
     def prepared(params: Json) -> Json:
-        return modern_params(**params) if is_newest else params
+        return newest_params(**params) if is_newest else params
 
     if transport == "http":
         with RawClient(url, path=path, headers=bearer(key)) as client:
 
             def post(method: str, params: Json) -> Json:
-                named = modern_headers(method, params.get("name") or params.get("uri")) if is_newest else {}
+                named = newest_headers(method, params.get("name") or params.get("uri")) if is_newest else {}
                 answer: Json = client.post(method, prepared(params), named).json()
                 return answer
 

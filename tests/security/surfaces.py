@@ -5,8 +5,7 @@ Each request is whole and valid, so that it does something unless a key, or the 
 
 import json
 import re
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +14,10 @@ from typing import Any, Literal
 import httpx
 from fastapi.routing import iter_route_contexts
 from tests.engine_program import EngineProgram
+from tests.keys import bearer
 from tests.security.wire import Header, Request, request_to
+from tests.waiting import wait_for_job
 
-from kb.client import FINISHED
 from kb.engine.api.app import create_routes
 from kb.engine.api.bodies import CONFIRMATION_PHRASE
 from kb.mcp.app import PATH
@@ -40,11 +40,6 @@ V1 = "/api/v1"
 PUBLIC_PATHS = frozenset({"/health/live", "/health/ready", "/health"})
 MCP_PATHS = (PATH, *(f"{PATH}/{toolset}" for toolset in McpSettings.model_fields["mcp_toolsets"].default))
 CLEARING = {"confirm": True, "confirmation_phrase": CONFIRMATION_PHRASE}
-WAIT_AT_MOST_SECONDS = 60
-
-
-def bearer(key: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {key}"}
 
 
 @dataclass(frozen=True)
@@ -108,28 +103,14 @@ def open_api(program: EngineProgram, key: str) -> Iterator[httpx.Client]:
 
 
 def plant(http: httpx.Client) -> Planted:
-    note = finish(http, http.post("/jobs", json={"type": "note", "text": "An earlier text.", "tags": [TAG]}).json())
+    added = http.post("/jobs", json={"type": "note", "text": "An earlier text.", "tags": [TAG]}).json()
+    note = wait_for_job(http, added["id"])
     document = http.patch(f"/notes/{note['document_id']}", json={"text": NOTE_TEXT}).raise_for_status().json()
-    failed = finish(http, http.post("/jobs", files={"file": ("broken.pdf", b"%PDF-1.7 and no more")}).json())
+    broken = http.post("/jobs", files={"file": ("broken.pdf", b"%PDF-1.7 and no more")}).json()
+    failed = wait_for_job(http, broken["id"])
     assert failed["status"] == "failed", failed
     bundle = http.get("/export").raise_for_status().content
     return Planted(document["id"], document["uuid"], note["uuid"], failed["id"], failed["uuid"], bundle)
-
-
-def finish(http: httpx.Client, job: Json) -> Json:
-    def is_finished() -> bool:
-        job.update(http.get(f"/jobs/{job['id']}").raise_for_status().json())
-        return job["status"] in FINISHED
-
-    wait_until(is_finished)
-    return job
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WAIT_AT_MOST_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, "It did not come about."
-        time.sleep(0.02)
 
 
 def read_base(http: httpx.Client) -> Json:

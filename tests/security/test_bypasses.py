@@ -6,13 +6,13 @@ import httpx
 import pytest
 from tests.amounts import Tell
 from tests.engine_program import EngineProgram
+from tests.keys import bearer
 from tests.security.surfaces import (
     NOTE_TEXT,
     PUBLIC_PATHS,
     V1,
     Door,
     Planted,
-    bearer,
     both_programs,
     engine_doors,
     mcp_doors,

@@ -9,11 +9,12 @@ from typing import Any
 import httpx
 import pytest
 from starlette.types import ASGIApp, Message, Scope
-from tests.api.calls import OPEN, V1
+from tests.api_calls import OPEN, V1
 from tests.engine_program import EngineProgram
-from tests.mcp_server.test_transport import modern_headers, modern_params
-from tests.security.open_server import WITHIN_SECONDS, Server, open_server, read_to_end, wait_until
-from tests.security.surfaces import bearer
+from tests.keys import bearer
+from tests.newest_protocol import newest_headers, newest_params
+from tests.security.open_server import WITHIN_SECONDS, Server, open_server, read_to_end
+from tests.waiting import wait_until
 
 from kb.access import Access
 from kb.engine.api import guard as engine_guard
@@ -240,14 +241,14 @@ def test_e2_a_body_that_was_answered_keeps_no_other_from_its_turn() -> None:
 def test_m6_a_subscription_of_many_values_keeps_no_other_message_waiting(running_engine: EngineProgram) -> None:
     method = "subscriptions/listen"
     many = {"x": "," * (MANY_VALUES + 1)}
-    params = modern_params(notifications={})
+    params = newest_params(notifications={})
     params["_meta"] |= many
     subscription = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     ping = {"jsonrpc": "2.0", "id": 2, "method": "ping", "params": {"_meta": many}}
 
     with (
         httpx.Client(base_url=running_engine.mcp_url, trust_env=False, timeout=WITHIN_SECONDS) as http,
-        http.stream("POST", "/mcp", json=subscription, headers=modern_headers(method)) as stream,
+        http.stream("POST", "/mcp", json=subscription, headers=newest_headers(method)) as stream,
     ):
         assert stream.headers["content-type"] == "text/event-stream"
         assert http.post("/mcp", json=ping).json()["result"] == {}

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.amounts import Tell, amount
-from tests.api.calls import Answer
+from tests.api_calls import Answer
 from tests.security.naughty_strings import FORMATS, FULL_TEXT, QUOTES, SQL
 from tests.security.open_programs import Base, Json, open_base
 

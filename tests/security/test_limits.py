@@ -11,14 +11,16 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
+from bench.figures import p95
 from starlette.testclient import TestClient
 from tests.amounts import IS_FULL, Tell, amount
-from tests.api.calls import OPEN, V1
-from tests.api.conftest import open_engine_with
-from tests.contract.samples import work_off
+from tests.api_calls import OPEN, V1
+from tests.engine_in_process import open_engine_with
 from tests.engine_program import EngineProgram
+from tests.handmade_documents import work_off
 from tests.security.crowd import Client, crowd, follow, get, read_slowly, say_nothing, send_slowly, upload_of
-from tests.security.open_server import WITHIN_SECONDS, open_server, read_to_end, wait_until
+from tests.security.open_server import WITHIN_SECONDS, open_server, read_to_end
+from tests.waiting import wait_until
 
 from kb.engine.api.app import create_app
 from kb.engine.ports import Embedder
@@ -272,4 +274,4 @@ def time_searches(http: httpx.Client, number: int) -> float:
         began = time.perf_counter()
         assert http.post("/search", json={"query": "the mill by the river"}).is_success
         taken.append(time.perf_counter() - began)
-    return sorted(taken)[int(number * 0.95)]
+    return p95(taken)

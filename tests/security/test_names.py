@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import pytest
 from tests.amounts import SEED, Tell, amount
-from tests.api.calls import Answer
+from tests.api_calls import Answer
 from tests.bundles import pack, pack_member, portable_file
 from tests.security.naughty_strings import NAUGHTY, is_unicode
 from tests.security.open_programs import TOOLSETS, Base, open_base, open_mcp

@@ -17,7 +17,7 @@ from urllib.parse import quote
 import pytest
 from starlette.testclient import TestClient
 from tests.amounts import SEED, Tell, amount
-from tests.api.calls import Answer
+from tests.api_calls import Answer
 from tests.bundles import unpack
 from tests.security.naughty_strings import NAUGHTY, has_words, is_unicode
 from tests.security.open_programs import TOOLSETS, Base, CallMcp, Json, open_base, open_mcp

@@ -9,20 +9,13 @@ import httpx
 import pytest
 from tests.amounts import Tell
 from tests.engine_program import EngineProgram
-from tests.mcp_server.programs import READING_TOOLS, Json, McpProgram
+from tests.keys import bearer
+from tests.mcp_clients import READING_TOOLS
+from tests.mcp_program import McpProgram
 from tests.security.speaking import WAYS, Way, open_speech, use
-from tests.security.surfaces import (
-    CLEARING,
-    KEYS,
-    MCP_PATHS,
-    TAG,
-    V1,
-    Planted,
-    bearer,
-    both_programs,
-    engine_doors,
-    read_base,
-)
+from tests.security.surfaces import CLEARING, KEYS, MCP_PATHS, TAG, V1, Planted, both_programs, engine_doors, read_base
+
+from kb.client import Json
 
 READING_KEYS = KEYS["KB_API_KEY_READONLY"].split()
 AGENTS_KEY = KEYS["KB_MCP_API_KEY"].split()[0]

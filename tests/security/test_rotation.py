@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 from tests.amounts import IS_FULL
 from tests.engine_program import EngineAlone, EngineProgram
-from tests.mcp_server.programs import McpProgram, RawClient
-from tests.security.surfaces import KEYS, bearer, open_api
+from tests.keys import bearer
+from tests.mcp_clients import RawClient
+from tests.mcp_program import McpProgram
+from tests.security.surfaces import KEYS, open_api
 
 NEW, OLD = KEYS["KB_API_KEY"].split()
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.security.open_server import Server, open_server, read_to_end, wait_until
+from tests.security.open_server import Server, open_server, read_to_end
+from tests.waiting import wait_until
 
 from kb.serving import Limits
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.amounts import Tell, amount
-from tests.api.calls import Answer
+from tests.api_calls import Answer
 from tests.bundles import pack, portable_file
 from tests.security.naughty_strings import MARKUP
 from tests.security.open_programs import Base, open_base

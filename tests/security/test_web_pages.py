@@ -8,9 +8,10 @@ import httpx
 import pytest
 from tests.amounts import Tell
 from tests.engine_program import EngineProgram
-from tests.security.surfaces import KEYS, V1, Program, both_programs, call_body, open_api, wait_until
+from tests.security.surfaces import KEYS, V1, Program, both_programs, call_body, open_api
 from tests.security.tricks import WEBSOCKET
 from tests.security.wire import Answer, Header, Request, request_to, send_all
+from tests.waiting import wait_until
 
 EVIL = "https://evil.example"
 NOTE = b'{"type": "note", "text": "Sent by a page."}'

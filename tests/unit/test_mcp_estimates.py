@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.mcp.toolsets.knowledge.estimates import estimate_seconds
-
-BYTES_PER_MB = 1_048_576
+from kb.sizes import BYTES_PER_MB
 
 names = st.sampled_from(["notes.txt", "NOTES.MD", "table.csv", "report.pdf", "meadow.png", "PHOTO.JPEG", "letter", ""])
 sizes = st.integers(0, 10_000 * BYTES_PER_MB)

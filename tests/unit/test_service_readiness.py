@@ -39,7 +39,7 @@ def serving(listener: socket.socket, asked: list[str]) -> Iterator[None]:
         thread.join()
 
 
-@pytest.mark.parametrize("name", ["a file", f"@kb-test-{os.getpid()}"])
+@pytest.mark.parametrize("name", ["a file", f"@kb-test-{os.getpid()}"], ids=["a file", "no file"])
 def test_systemd_is_told_once_engine_and_mcp_server_answer(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,9 +35,6 @@ class Chroma(Contestant):
         )
         return [int(name) for name in found["ids"][0]]
 
-    def find_nearest(self, query: Query) -> list[int] | None:
-        return self.search(query)
-
     def update(self, document: Document) -> None:
         self._chunks.update(
             ids=_name(document), embeddings=document.vectors, documents=document.texts, metadatas=_describe(document)

@@ -50,9 +50,6 @@ class Lance(Contestant):
         numbers: list[int] = found["id"].to_pylist()
         return numbers
 
-    def find_nearest(self, query: Query) -> list[int]:
-        return self.search(query)
-
     def update(self, document: Document) -> None:
         self._table.delete(f"document = {document.number}")
         self._table.add(pa.Table.from_batches(self._batch([document]), self._schema))

@@ -54,9 +54,6 @@ class Recipe(Contestant):
             self._db.execute("SELECT text FROM chunks WHERE id = ?", (number,)).get  # noqa: B018 - reads it
         return best
 
-    def find_nearest(self, query: Query) -> list[int]:
-        return self.search(query)
-
     def update(self, document: Document) -> None:
         with self._db:
             self._remove(document.number)

@@ -51,9 +51,6 @@ class Txtai(Contestant):
         found = self._index.search(statement, TOP, parameters={"text": query.text})
         return [int(row["id"]) for row in found]
 
-    def find_nearest(self, query: Query) -> list[int] | None:
-        return self.search(query)
-
     def update(self, document: Document) -> None:
         self._index.upsert(self._render([document]))
         self._index.save(self._saved)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tests.contract.backends import PostgresBackend
+from tests.backends import PostgresBackend
 
 
 @pytest.fixture(params=["postgres"])

@@ -1,7 +1,6 @@
 """What becomes of a call when somebody else is in the middle of something, and may never come back."""
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Protocol
@@ -9,8 +8,9 @@ from typing import Protocol
 import psycopg
 import pytest
 from psycopg.errors import SerializationFailure
-from tests.contract.backends import MODEL, PostgresBackend
-from tests.contract.samples import LATER, LEASE, NOW, add, add_note, found_by_text, index, note
+from tests.backends import MODEL, PostgresBackend
+from tests.handmade_documents import LATER, LEASE, NOW, add, add_note, found_by_text, index, note
+from tests.waiting import wait_until
 
 from kb.engine.errors import Unavailable
 from kb.engine.model import DocumentQuery, Lane, Scope
@@ -31,10 +31,7 @@ def wait_until_blocked(sql: psycopg.Connection, *, by: str = "%") -> None:
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' "
         "AND query LIKE %s"
     )
-    deadline = time.monotonic() + BLOCKED_WITHIN_SECONDS
-    while sql.execute(blocked, (by,)).fetchall() == [(0,)]:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: sql.execute(blocked, (by,)).fetchall() != [(0,)], within_seconds=BLOCKED_WITHIN_SECONDS)
 
 
 def test_e24_whoever_stalls_in_the_middle_of_a_write_keeps_others_waiting_only_for_a_while(

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
-from tests.contract.samples import LATER, LEASE, NOW, add_note, file, index, note
+from tests.handmade_documents import LATER, LEASE, NOW, add_note, file, index, note
 
 from kb.engine.model import DocumentQuery, Event, Lane, NoteSubmission
 from kb.engine.ports import Store

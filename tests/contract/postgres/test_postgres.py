@@ -7,8 +7,8 @@ from typing import NoReturn
 
 import psycopg
 import pytest
-from tests.contract.backends import MODEL, PostgresBackend
-from tests.contract.samples import LATER, NOW, add, add_note, found_by_text, found_by_vector, index, note, revision
+from tests.backends import MODEL, PostgresBackend
+from tests.handmade_documents import LATER, NOW, add, add_note, found_by_text, found_by_vector, index, note, revision
 
 from kb.engine.errors import TooBroad, Unavailable
 from kb.engine.model import CheckCursor, DamageKind, DocumentChange, NoteSubmission, Scope

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from tests.contract.backends import Backend, SqliteBackend
+from tests.backends import Backend, SqliteBackend
 
 
 @pytest.fixture(params=["sqlite"])

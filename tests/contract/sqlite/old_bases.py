@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-from tests.contract.samples import NOW
+from tests.handmade_documents import NOW
 
 from kb.engine.originals import FolderOriginals
 from kb.engine.storage import upgrade_base

@@ -4,16 +4,17 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
 import apsw
 import pytest
+from tests.backends import SqliteBackend
 from tests.bases import add_file, content_of, make_backup, read_rows, restore_backup
-from tests.contract.backends import SqliteBackend
-from tests.contract.samples import LATER, add, add_note, digest, found_by_text, index, note
+from tests.contract.sqlite.data_directory import originals as originals
+from tests.contract.sqlite.data_directory import store as store
+from tests.handmade_documents import LATER, add, add_note, digest, found_by_text, index, note
 
 from kb.engine.backup import back_up, read_manifest
 from kb.engine.documents import delete_document
@@ -21,18 +22,6 @@ from kb.engine.errors import Conflict, NotFound, Unavailable
 from kb.engine.originals import FolderOriginals
 from kb.engine.ports import Store
 from kb.engine.storage.sqlite.integrity import check_base
-
-
-@pytest.fixture
-def store(folder: Path) -> Iterator[Store]:
-    (folder / "data").mkdir()
-    with closing(SqliteBackend(folder / "data").open()) as store:
-        yield store
-
-
-@pytest.fixture
-def originals(folder: Path) -> FolderOriginals:
-    return FolderOriginals(folder / "data" / "originals")
 
 
 def test_a_backup_made_while_others_write_is_the_base_at_one_moment(folder: Path, store: Store) -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.contract.backends import Backend
-from tests.contract.samples import LATER, add, index, note, revision
+from tests.backends import Backend
+from tests.handmade_documents import LATER, add, index, note, revision
 
 from kb.engine.model import EVERYWHERE, Document
 from kb.engine.ports import Store

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.contract.backends import Backend
-from tests.contract.samples import LATER, NOW, add_note, found_by_text
+from tests.backends import Backend
+from tests.handmade_documents import LATER, NOW, add_note, found_by_text
 
 from kb.engine.model import NoteSubmission
 from kb.engine.ports import Store

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.contract.samples import (
+from tests.handmade_documents import (
     LATER,
     LEASE,
     NOW,

@@ -10,7 +10,6 @@ from typing import NoReturn
 
 import apsw
 import pytest
-from tests.contract.samples import LEASE, NOW, digest, found_by_text, found_by_vector
 from tests.contract.sqlite.old_bases import (
     Countdown,
     build_base,
@@ -23,6 +22,7 @@ from tests.contract.sqlite.old_bases import (
     striking_at_write,
     upgrade,
 )
+from tests.handmade_documents import LEASE, NOW, digest, found_by_text, found_by_vector
 
 from kb.engine.errors import KbError, StorageFull, Unavailable
 from kb.engine.model import Lane, NoteSubmission

@@ -3,15 +3,16 @@
 import fcntl
 import json
 import shutil
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import apsw
 import pytest
+from tests.backends import SqliteBackend
 from tests.bases import add_file, content_of, make_backup, read_rows, restore_backup
-from tests.contract.backends import SqliteBackend
-from tests.contract.samples import add_note, digest
+from tests.contract.sqlite.data_directory import originals as originals
+from tests.contract.sqlite.data_directory import store as store
+from tests.handmade_documents import add_note, digest
 
 from kb.engine.backup import has_base_file
 from kb.engine.errors import Conflict, DocumentNotFound, Unavailable
@@ -20,18 +21,6 @@ from kb.engine.originals import FolderOriginals
 from kb.engine.ports import Store
 from kb.engine.storage.sqlite.integrity import check_base
 from kb.engine.wiring import EngineOptions, open_engine, open_for_worker
-
-
-@pytest.fixture
-def store(folder: Path) -> Iterator[Store]:
-    (folder / "data").mkdir()
-    with closing(SqliteBackend(folder / "data").open()) as store:
-        yield store
-
-
-@pytest.fixture
-def originals(folder: Path) -> FolderOriginals:
-    return FolderOriginals(folder / "data" / "originals")
 
 
 def test_a_restore_brings_back_what_was_and_leaves_nothing_of_what_is(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.contract.backends import SqliteBackend
-from tests.contract.samples import (
+from tests.backends import SqliteBackend
+from tests.handmade_documents import (
     LATER,
     LEASE,
     NOW,

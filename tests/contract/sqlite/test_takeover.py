@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from tests.contract.backends import MODEL
-from tests.contract.samples import NOW, add_note, found_by_text, work_off
+from tests.backends import MODEL
 from tests.contract.sqlite.old_bases import build_base, bytes_of, open_base, read_content, read_version, upgrade
+from tests.handmade_documents import NOW, add_note, found_by_text, work_off
 
 from kb.engine.bundles.rules import find_fault
 from kb.engine.errors import Unavailable

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.backends import Backend, SqliteBackend
 from tests.bases import make_backup, restore_backup
-from tests.contract.backends import Backend, SqliteBackend
-from tests.contract.samples import LATER, add, claim_new_job, index, note, revision, vector_of
+from tests.handmade_documents import LATER, add, claim_new_job, index, note, revision, vector_of
 
 from kb.engine.errors import StorageFull, Unavailable
 from kb.engine.model import EVERYWHERE, Document, DocumentChange, Scope

@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 
 from jsonschema import validate
-from tests.mcp_server.programs import Json, RawClient
+from tests.mcp_clients import RawClient
+
+from kb.client import Json
 
 
 class Knowledge(RawClient):
@@ -18,7 +20,7 @@ class Knowledge(RawClient):
         assert answer["success"] in (True, False)
         assert result["isError"] is not answer["success"]
         # Some clients show the model nothing of an answer that does not fit its tool's schema, not even of an error.
-        validate(answer, self._output_schemas[tool])
+        validate(answer, self.output_schemas[tool])
         return answer
 
     def add(self, path: Path, **options: object) -> Json:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.engine_program import EngineProgram
 from tests.following_jobs import find_page, find_readers
-from tests.mcp_server.conftest import until
+from tests.waiting import until
 
 from kb.client import EngineClient, Json
 

@@ -6,19 +6,13 @@ from typing import get_args
 
 import pytest
 from tests.engine_program import EngineProgram
+from tests.keys import bearer
+from tests.mcp_clients import Agent
+from tests.mcp_program import McpProgram
 from tests.mcp_server.knowledge.asking import Knowledge
 from tests.mcp_server.knowledge.cancelled import Base
 from tests.mcp_server.knowledge.contract import CONFIRMATION
-from tests.mcp_server.programs import McpProgram
-from tests.mcp_server.shared_programs import (
-    AGENT_KEY,
-    Agent,
-    Agents,
-    Speech,
-    bearer,
-    open_agents,
-    staging_program,
-)
+from tests.mcp_server.shared_programs import AGENT_KEY, Agents, Speech, open_agents, staging_program
 from tests.scanned_pages import write_scan
 
 from kb.client import EngineClient

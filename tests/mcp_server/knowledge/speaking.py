@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TypeAlias
 
 import httpx
-from tests.mcp_server.test_transport import MODERN_VERSION, modern_headers, modern_params
+from tests.newest_protocol import NEWEST_VERSION, newest_headers, newest_params
 from websockets.asyncio.client import ClientConnection, connect
 
 from kb.client import Json
@@ -25,7 +25,7 @@ def call_of(tool: str, arguments: Json, **meta: object) -> Json:
 
 
 def newest_call_of(tool: str, arguments: Json, **meta: object) -> Json:
-    params = modern_params(name=tool, arguments=arguments)
+    params = newest_params(name=tool, arguments=arguments)
     return {**params, "_meta": {**params["_meta"], **meta}}
 
 
@@ -44,8 +44,8 @@ async def open_http(url: str, **headers: str) -> AsyncIterator[httpx.AsyncClient
 
 async def post(http: httpx.AsyncClient, method: str, params: Json) -> httpx.Response:
     """As request 5, in the manner of the era that its parameters are of."""
-    is_newest = MODERN_VERSION in params["_meta"].values()
-    headers = modern_headers(method, params.get("name")) if is_newest else {"MCP-Protocol-Version": "2025-06-18"}
+    is_newest = NEWEST_VERSION in params["_meta"].values()
+    headers = newest_headers(method, params.get("name")) if is_newest else {"MCP-Protocol-Version": "2025-06-18"}
     return await http.post("/mcp", json=message(method, params, 5), headers=headers)
 
 

@@ -7,15 +7,17 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
+from tests.keys import bearer
+from tests.mcp_program import McpProgram
 from tests.mcp_server.conftest import unique
 from tests.mcp_server.knowledge.asking import Knowledge
 from tests.mcp_server.knowledge.conftest import READING_KEY, Write
 from tests.mcp_server.knowledge.contract import CONFIRMATION, PARAMETERS
 from tests.mcp_server.knowledge.shapes import assert_shape
-from tests.mcp_server.programs import Json, McpProgram
-from tests.mcp_server.shared_programs import bearer
 from tests.pdf_files import make_text_pdf
 from tests.scanned_pages import write_scan
+
+from kb.client import Json
 
 
 def found_by(client: Knowledge, query: str, **filters: object) -> list[str]:

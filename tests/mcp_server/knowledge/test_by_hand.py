@@ -8,8 +8,9 @@ from tests.engine_program import EngineProgram
 from tests.mcp_server.knowledge.asking import Knowledge
 from tests.mcp_server.knowledge.conftest import Write
 from tests.mcp_server.knowledge.shapes import assert_shape
-from tests.mcp_server.programs import Json
 from websockets.sync.client import connect
+
+from kb.client import Json
 
 ANSWER_WITHIN_SECONDS = 30
 SEARCH: Json = {

@@ -12,6 +12,7 @@ from mcp.types import JSONRPCNotification, JSONRPCRequest
 from starlette.requests import HTTPConnection
 from tests.amounts import IS_FULL
 from tests.engine_program import EngineProgram
+from tests.mcp_clients import RawClient
 from tests.mcp_server.knowledge.cancelled import Base
 from tests.mcp_server.knowledge.conftest import Write
 from tests.mcp_server.knowledge.shapes import assert_shape
@@ -33,8 +34,7 @@ from tests.mcp_server.knowledge.ways_to_cancel import (
     Begin,
     cancellation_of,
 )
-from tests.mcp_server.programs import RawClient
-from tests.mcp_server.test_transport import modern_params
+from tests.newest_protocol import newest_params
 
 from kb.client import EngineClient, Json
 from kb.mcp.announcements import Announcements
@@ -161,7 +161,7 @@ async def test_what_names_no_task_cancels_nothing(own_engine: EngineProgram, par
     async with open_http(url) as http, open_websocket(url, CANCEL, params) as websocket:
         answers = [
             (await post(http, CANCEL, {**params, "_meta": {}})).json(),
-            (await post(http, CANCEL, modern_params(**params))).json(),
+            (await post(http, CANCEL, newest_params(**params))).json(),
             json.loads(await websocket.recv()),
         ]
 

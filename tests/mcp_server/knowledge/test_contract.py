@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.mcp_clients import Agent
 from tests.mcp_server.conftest import unique
 from tests.mcp_server.knowledge.asking import Knowledge
 from tests.mcp_server.knowledge.conftest import Write
@@ -20,8 +21,8 @@ from tests.mcp_server.knowledge.contract import (
     Schemas,
 )
 from tests.mcp_server.knowledge.shapes import assert_shape
-from tests.mcp_server.programs import Json
-from tests.mcp_server.shared_programs import Agent
+
+from kb.client import Json
 
 UNKNOWN = "123e4567-e89b-42d3-a456-426614174000"
 RIGHT: dict[str, Json] = {

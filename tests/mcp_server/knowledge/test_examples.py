@@ -8,17 +8,21 @@ from pathlib import Path
 import apsw
 import pytest
 from tests.engine_program import EngineProgram
+from tests.keys import bearer
+from tests.mcp_program import McpProgram
 from tests.mcp_server.knowledge.asking import Knowledge
 from tests.mcp_server.knowledge.conftest import Write
 from tests.mcp_server.knowledge.contract import CONFIRMATION
 from tests.mcp_server.knowledge.shapes import assert_shape
-from tests.mcp_server.programs import Json, McpProgram
-from tests.mcp_server.shared_programs import AGENT_KEY, bearer, wait_until
+from tests.mcp_server.shared_programs import AGENT_KEY
 from tests.pdf_files import make_text_pdf
 from tests.reading import SAMPLES
 from tests.scanned_pages import write_scan
+from tests.waiting import wait_until
 
-BYTES_PER_MB = 1_048_576
+from kb.client import Json
+from kb.sizes import BYTES_PER_MB
+
 GUIDE = make_text_pdf(["To configure authentication, set up the provider first.", "Then restart it."], title="Guide")
 UNKNOWN = "123e4567-e89b-42d3-a456-426614174000"
 

@@ -13,6 +13,7 @@ from starlette.routing import Route, Router
 from tests.amounts import IS_FULL
 from tests.engine_program import EngineProgram
 from tests.following_jobs import PAGE_MESSAGE
+from tests.mcp_clients import Era, sdk_client
 from tests.mcp_server.knowledge.conftest import Write
 from tests.mcp_server.knowledge.speaking import (
     BOTH,
@@ -24,8 +25,7 @@ from tests.mcp_server.knowledge.speaking import (
     open_websocket,
     post,
 )
-from tests.mcp_server.programs import Era, sdk_client
-from tests.mcp_server.test_other_clients import TypeScriptClient
+from tests.mcp_server.typescript_client import TypeScriptClient
 from tests.pdf_files import make_text_pdf
 from tests.scanned_pages import write_scan
 

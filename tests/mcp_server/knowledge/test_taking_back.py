@@ -9,7 +9,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.mcp_server.conftest import until
 from tests.mcp_server.knowledge.cancelled import Base
 from tests.mcp_server.knowledge.speaking import (
     CALL,
@@ -22,7 +21,8 @@ from tests.mcp_server.knowledge.speaking import (
 )
 from tests.mcp_server.knowledge.ways_to_cancel import ADD, CANCEL, by_notification, cancellation_of
 from tests.mcp_server.shared_programs import open_adding_program
-from tests.mcp_server.test_transport import modern_headers
+from tests.newest_protocol import newest_headers
+from tests.waiting import until
 
 pytestmark = pytest.mark.anyio
 
@@ -43,7 +43,7 @@ async def test_a_task_is_cancelled_by_a_message_without_an_id_too(base: Base, sc
                 await websocket.send(json.dumps(message("ping", {}, 6)))
                 assert [json.loads(await websocket.recv())["id"] for _ in range(2)] == [5, 6]
         else:
-            headers = modern_headers(CANCEL) if way == "newest http" else {}
+            headers = newest_headers(CANCEL) if way == "newest http" else {}
             response = await http.post("/mcp", json=silent, headers=headers)
             assert (response.status_code, response.content) == (202, b"")
             await base.wait_until_nothing_is_left(job)

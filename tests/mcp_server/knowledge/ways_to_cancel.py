@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import anyio
 import httpx
+from tests.mcp_clients import Era, sdk_client
 from tests.mcp_server.knowledge.speaking import (
     BOTH,
     CALL,
@@ -20,8 +21,7 @@ from tests.mcp_server.knowledge.speaking import (
     open_websocket,
     post,
 )
-from tests.mcp_server.programs import Era, sdk_client
-from tests.mcp_server.test_other_clients import TypeScriptClient
+from tests.mcp_server.typescript_client import TypeScriptClient
 
 from kb.client import Json
 

@@ -1,6 +1,6 @@
 """Cost curves from the figures of `python -m bench.contest`, as pictures for the docs.
 
-    python -m bench.plots FIGURES FOLDER
+    python -m bench.contest.plots FIGURES docs/design/curves
 
 Both scales are logarithmic, so that a cost in proportion to the size is a straight line at 45 degrees of a square.
 The colours stand out against white and against black alike; the background is left to the page.

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
-from tests.contract.backends import MODEL
+from tests.backends import MODEL
 
 from kb.engine.ingestion.pipeline import Pipeline
 from kb.engine.ingestion.worker import Worker

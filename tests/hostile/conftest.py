@@ -1,1 +1,0 @@
-from tests.faults.conftest import strace as strace
