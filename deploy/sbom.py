@@ -106,7 +106,8 @@ def _find_licence(name: str) -> str:
         for line in told.get_all("Classifier") or []
         if line.startswith("License :: OSI Approved :: ")
     ]
-    given = [told["License-Expression"], *classifiers, LICENCES.get(name), *(told["License"] or "").splitlines()]
+    licence = told.get_all("License") or [""]
+    given = [*(told.get_all("License-Expression") or []), *classifiers, LICENCES.get(name), *licence[0].splitlines()]
     return next(filter(None, given), "NOASSERTION")
 
 
