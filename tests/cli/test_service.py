@@ -196,9 +196,10 @@ def test_installed_again_from_a_shell_with_other_folders_it_does_not_move_to_oth
 
     again = kb("service", "install", "--no-start", PATH=str(systemctl))
     same = kb("service", "install", "--no-start", PATH=str(systemctl), XDG_DATA_HOME="/srv/50% x")
+    kept = kb("service", "install", "--no-start", PATH=str(systemctl), XDG_DATA_HOME="/srv/50% x/")
     removed = kb("service", "uninstall", PATH=str(systemctl))
 
-    assert (first.exit_code, again.exit_code, same.exit_code) == (0, 4, 0)
+    assert (first.exit_code, again.exit_code, same.exit_code, kept.exit_code) == (0, 4, 0, 0)
     assert "was installed with" in again.stderr
     assert "XDG_DATA_HOME='/srv/50% x'" in again.stderr
     assert "stay in /srv/50% x/kb" in removed.stdout

@@ -82,6 +82,15 @@ def test_a_folder_without_a_list_of_modules_is_a_network_alone(write_model: Writ
     assert describe_any_model(write_model(**{"modules.json": None})).dimension == 32
 
 
+@pytest.mark.parametrize("stated", [{"max_seq_length": 514}, None])
+def test_places_that_padding_takes_are_not_for_text(write_model: WriteModel, stated: Any) -> None:
+    config = {"model_type": "xlm-roberta", "hidden_size": 32, "max_position_embeddings": 514, "pad_token_id": 1}
+
+    folder = write_model(**{"config.json": config, "sentence_bert_config.json": stated})
+
+    assert describe_any_model(folder).window == 512
+
+
 def test_the_window_is_the_least_limit_if_it_is_not_stated(write_model: WriteModel) -> None:
     of_tokenizer = {"tokenizer_config.json": {"model_max_length": 512}, "sentence_bert_config.json": None}
 
@@ -131,7 +140,6 @@ def test_the_tokenizer_is_where_the_network_is(write_model: WriteModel) -> None:
         ({"modules.json": [{"type": f"{ORIGIN}.Transformer"}]}, "path"),
         ({"tokenizer.json": None}, r"tokenizer\.json"),
         ({"model.safetensors": None, "pytorch_model.bin": "a program"}, "not complete"),
-        ({"config.json": {**FILES["config.json"], "auto_map": {"AutoModel": "their.Model"}}}, "brings along"),
         ({"1_Pooling/config.json": None}, "does not say how it pools"),
         ({"sentence_bert_config.json": {"max_seq_length": 64}}, "window"),
         ({"sentence_bert_config.json": None, "config.json": {"hidden_size": 32}}, "window"),

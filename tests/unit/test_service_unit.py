@@ -15,7 +15,7 @@ from kb.child import RESTART_AFTER_SECONDS, STOP_WITHIN_SECONDS
 from kb.cli.commands.programs import MCP_SERVER_STOPS_WITHIN_SECONDS
 from kb.cli.service.addresses import is_same_place
 from kb.cli.service.systemd import ANSWERS_WITHIN_SECONDS
-from kb.cli.service.unit import is_ours, own_program, program_of, render_unit, variables_of
+from kb.cli.service.unit import folders_of, is_ours, own_program, program_of, render_unit
 from kb.engine.processes.engine_process import SHUTDOWN_WITHIN_SECONDS
 from kb.settings.unattended import (
     FOLDER_VARIABLES,
@@ -45,7 +45,11 @@ def test_what_a_unit_starts_can_be_read_from_it_again_whatever_characters_are_in
 def test_the_folders_of_a_unit_can_be_read_from_it_again_whatever_characters_are_in_them(
     folders: dict[str, str],
 ) -> None:
-    assert variables_of(render_unit(["kb"], folders, unknown=every_variable())) == folders
+    assert folders_of(render_unit(["kb"], folders, unknown=every_variable())) == folders
+
+
+def test_what_else_somebody_has_written_into_a_unit_is_no_folder() -> None:
+    assert folders_of('Environment=A="b c" KB_PORT=1 "XDG_DATA_HOME=/srv/x y"\n') == {"XDG_DATA_HOME": "/srv/x y"}
 
 
 def test_of_all_variables_of_kb_a_service_knows_only_its_folders() -> None:

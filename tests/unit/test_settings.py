@@ -229,6 +229,9 @@ def test_relative_paths_in_the_file_count_from_its_folder_wherever_a_program_is_
     assert (engine.data_dir, engine.api_key.get_secret_value()) == (tmp_path / "base", "sesame")
     assert engine.embedding_model == str(tmp_path / "model")
     assert mcp.mcp_file_roots == (Path.home() / "a", tmp_path / "b")
+    (tmp_path / "kb.toml").write_text('embedding_model = "models/x"\nmcp_file_roots = ["/srv/a:b", "c"]')
+    assert read_engine(tmp_path).embedding_model == str(tmp_path / "models" / "x")
+    assert read_mcp(tmp_path).mcp_file_roots == (Path("/srv/a:b"), tmp_path / "c")
     assert read_engine(tmp_path, {"KB_DATA_DIR": "base"}).data_dir == elsewhere / "base"
 
 

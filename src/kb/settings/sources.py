@@ -86,20 +86,19 @@ def open_config(path: Path) -> Source:
 
 def _anchor(key: str, value: object, folder: Path) -> object:
     """A relative path counts from the file's folder: wherever a program is started, it has the same documents."""
-    if isinstance(value, list):
-        return [_anchor(key, part, folder) for part in value]
-    if not isinstance(value, str) or not value.strip():
-        return value
     if _kind_of(key) == tuple[Path, ...]:
-        return os.pathsep.join(_anchored(part, folder) for part in value.split(os.pathsep))
-    # A model's name, without a dot in front, is one of those in the cache.
-    is_path = _kind_of(key) is Path or key.endswith("_file") or (key == "embedding_model" and value.startswith("."))
-    return _anchored(value, folder) if is_path else value
+        if isinstance(value, str):
+            return os.pathsep.join(str(_anchored(part, folder)) for part in value.split(os.pathsep))
+        return [_anchored(part, folder) for part in value] if isinstance(value, list) else value
+    is_path = _kind_of(key) is Path or key.endswith("_file")
+    # A model's name alone is one of those in the cache.
+    is_folder_of_model = key == "embedding_model" and isinstance(value, str) and os.sep in value
+    return _anchored(value, folder) if is_path or is_folder_of_model else value
 
 
-def _anchored(path: str, folder: Path) -> str:
-    bare = path.strip()
-    return bare if not bare or bare.startswith("~") else str(folder / bare)
+def _anchored(path: object, folder: Path) -> object:
+    bare = path.strip() if isinstance(path, str) else ""
+    return str(folder / bare) if bare and not bare.startswith("~") else path
 
 
 def _kind_of(option: str) -> object:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from kb.settings.folders import cache_dir, config_dir, model_folder
+from kb.settings.folders import cache_dir, config_dir, default_data_dir, model_folder
 from kb.settings.programs import EngineSettings, McpSettings, ProgramSettings
 from kb.settings.reading import CONFIG_FILE, known_names, read_settings
 from kb.settings.sources import PREFIX, read_config, secrets_of, variable_of
@@ -44,6 +44,11 @@ def load_unattended_settings(environ: Mapping[str, str] = os.environ) -> tuple[E
 def as_installed(folders: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """This environment, but with the folders that a service was given when it was installed."""
     return {name: value for name, value in environ.items() if name not in FOLDER_VARIABLES} | dict(folders)
+
+
+def places(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Where kb keeps its things if no setting says otherwise."""
+    return config_dir(environ), default_data_dir(environ), cache_dir(environ)
 
 
 def without_variables(environ: Mapping[str, str]) -> dict[str, str]:

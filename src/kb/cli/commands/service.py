@@ -113,11 +113,11 @@ def _require_nothing_vital_left_behind() -> None:
 def _require_the_same_folders(old: str | None) -> None:
     """As those that the service has, if there is one already."""
     from kb.cli.render.service import other_folders
-    from kb.cli.service.unit import variables_of
-    from kb.settings.unattended import folders_named
+    from kb.cli.service.unit import folders_of
+    from kb.settings.unattended import as_installed, folders_named, places
 
-    if old is not None and variables_of(old) != folders_named():
-        end_with(other_folders(variables_of(old), folders_named()), Exit.REFUSED)
+    if old is not None and places(as_installed(folders_of(old))) != places(as_installed(folders_named())):
+        end_with(other_folders(folders_of(old), folders_named()), Exit.REFUSED)
 
 
 def _require_free_ports(state: "State", engine: "EngineSettings", mcp: "McpSettings | None") -> None:
@@ -263,10 +263,10 @@ def _read_own(file: Path) -> str | None:
 
 def _environment_of(unit: str | None) -> dict[str, str]:
     """In which a service finds its settings; one that is not there yet, as this shell does."""
-    from kb.cli.service.unit import variables_of
+    from kb.cli.service.unit import folders_of
     from kb.settings.unattended import as_installed, folders_named
 
-    return as_installed(folders_named() if unit is None else variables_of(unit))
+    return as_installed(folders_named() if unit is None else folders_of(unit))
 
 
 def _load_settings(unit: str | None = None) -> "tuple[EngineSettings, McpSettings | None]":

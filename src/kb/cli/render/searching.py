@@ -50,9 +50,10 @@ def remark_on_hits(answer: Json, *, more: str | None, suggested: str | None) -> 
 def _explain_degraded(hits: Sequence[Json]) -> str:
     if hits and all(hit["scores"]["fts"] is None for hit in hits):
         return "Searched by meaning only: these words are in too many documents to be looked for. Try rarer ones."
-    if any(hit["scores"]["vector"] is not None for hit in hits):
-        return "Searched by words only: comparing by meaning took too long. `kb status` may tell why."
-    return "Searched by words only: the model or its vectors are not all there yet. `kb status` tells which."
+    return (
+        "Searched by words only: the model or its vectors are not all there yet, or to compare them took too long. "
+        "`kb status` tells which."
+    )
 
 
 def _explain(scores: Json) -> str:

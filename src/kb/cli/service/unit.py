@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from kb.settings.unattended import FOLDER_VARIABLES
+
 NAME = "kb.service"
 FIRST_LINE = "# Written by `kb service install`, which overwrites it. Your changes: systemctl --user edit kb"
 # What systemd takes in no program's name; among what a program is given it takes anything.
@@ -21,8 +23,8 @@ ANY_NAME = ["/usr/bin/env"]
 # - No MemoryMax: how much there is, and who else needs it, is known to the user.
 _UNIT = """\
 {first_line}
-# Settings stand in kb.toml: `kb config` tells where that is. Variables of kb are unknown to the service, those of a
-# shell and those that its systemd has got from a login.
+# Settings stand in kb.toml: `kb config` tells where that is. Variables of kb have no effect here, whether they are set
+# in a shell, by a login or by `systemctl edit`.
 
 [Unit]
 Description=kb, a local knowledge base
@@ -98,9 +100,10 @@ def program_of(unit: str) -> list[str]:
     return words[1:] if words[:1] == ANY_NAME else words
 
 
-def variables_of(unit: str) -> dict[str, str]:
-    """With their values."""
-    return dict(word.split("=", 1) for word in _words_of(unit, "Environment="))
+def folders_of(unit: str) -> dict[str, str]:
+    """The variables that say where kb keeps its things, with their values."""
+    given = (word.partition("=")[::2] for word in _words_of(unit, "Environment="))
+    return {name: value for name, value in given if name in FOLDER_VARIABLES}
 
 
 def _words_of(unit: str, beginning: str) -> list[str]:

@@ -56,7 +56,7 @@ def read_architecture(folder: Path) -> Architecture:
             layers=config["num_hidden_layers"],
             heads=config["num_attention_heads"],
             epsilon=config["layer_norm_eps"],
-            window=min(read_window(folder, count_prompt_tokens(folder)), config["max_position_embeddings"]),
+            window=read_window(folder, count_prompt_tokens(folder)),
         )
 
 
@@ -85,6 +85,8 @@ def _reasons_to_refuse(folder: Path, modules: list[Module], config: dict[str, An
         reasons.append("it does not pool by the mean of its tokens")
     if pooling.get("include_prompt") is False and read_prompts(folder) != Prompts():
         reasons.append("it leaves its prompts out of the mean")
+    if config.get("auto_map"):
+        reasons.append("it names a program of its own (auto_map)")
     if modules[0].folder != folder:
         reasons.append("its network is in a folder of its own")
     unknown = {module.name for module in modules} - _MODULES

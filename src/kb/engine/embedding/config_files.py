@@ -14,8 +14,16 @@ _NO_LIMIT = 1_000_000
 _LEAST_WINDOW = 128
 
 
-def refusal(model: str, reason: str) -> Unavailable:
-    return Unavailable(f"The model {model} cannot be run here: {reason}.", model=model)
+# What counts its places from the number of its padding on has that many less for text.
+_COUNTS_FROM_PADDING = {"camembert", "data2vec-text", "longformer", "mpnet", "roberta", "xlm-roberta", "xlm-roberta-xl"}
+
+
+class ModelRefused(Unavailable):
+    """A model that kb does not run as it is, on any device."""
+
+    def __init__(self, model: str, reason: str) -> None:
+        super().__init__(f"The model {model} cannot be run here: {reason}.", model=model)
+        self.reason = reason
 
 
 @contextmanager
@@ -24,9 +32,9 @@ def refused_if_unlike_others(folder: Path) -> Iterator[None]:
     try:
         yield
     except KeyError as error:
-        raise refusal(folder.name, f"its files do not state {error.args[0]}") from error
+        raise ModelRefused(folder.name, f"its files do not state {error.args[0]}") from error
     except (AttributeError, TypeError, ValueError) as error:
-        raise refusal(folder.name, "its files are not like those of other models") from error
+        raise ModelRefused(folder.name, "its files are not like those of other models") from error
 
 
 def read_json(path: Path) -> Any:  # Any: whatever the file holds
@@ -46,18 +54,24 @@ def read_window(folder: Path, prompt_tokens: int) -> int:
     Raises `Unavailable` if nothing limits it, or if too few are left beside its prompt for passages.
     """
     stated = _read_settings(folder, "sentence_bert_config.json").get("max_seq_length")
-    limits = [
-        # Since version 6 it is stated here alone.
-        _read_settings(folder, "tokenizer_config.json").get("model_max_length"),
-        _read_settings(folder, "config.json").get("max_position_embeddings"),
-    ]
-    window = stated or min((limit for limit in limits if limit), default=_NO_LIMIT)
+    places = _count_places(_read_settings(folder, "config.json"))
+    # Since version 6 it is stated here alone.
+    allowed = _read_settings(folder, "tokenizer_config.json").get("model_max_length")
+    window = min(stated or allowed or _NO_LIMIT, places)
     if not _LEAST_WINDOW + prompt_tokens <= window < _NO_LIMIT:
-        raise refusal(
+        raise ModelRefused(
             folder.name,
             f"its window has to be stated, and at least {_LEAST_WINDOW} tokens beside its prompt for passages",
         )
     return int(window)
+
+
+def _count_places(config: Mapping[str, Any]) -> int:
+    """How many tokens the network has a place for."""
+    places = config.get("max_position_embeddings") or _NO_LIMIT
+    if config.get("model_type") in _COUNTS_FROM_PADDING:
+        places -= config.get("pad_token_id", 1) + 1
+    return int(places)
 
 
 def list_pooling_modes(pooling: Mapping[str, Any]) -> list[str]:

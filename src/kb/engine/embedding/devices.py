@@ -8,6 +8,7 @@ import logging
 from dataclasses import dataclass
 from importlib.util import find_spec
 
+from kb.engine.embedding.config_files import ModelRefused
 from kb.engine.errors import Unavailable
 from kb.engine.model import Computing, Device, EmbeddingModel, WantedDevice
 
@@ -66,6 +67,8 @@ def choose_device(wanted: WantedDevice, torch: Torch | None) -> Computing:
 
 def choose_processor_instead(device: Device, failure: Unavailable) -> Computing:
     """Of a device that was there, and could not be used."""
+    if isinstance(failure, ModelRefused):
+        return _without(device, failure.reason, f"What a model has to be like: {MORE}")
     if isinstance(failure, ExtraBroken):
         return _without(
             device, "sentence-transformers cannot load it", f"The log says why. Install the extra anew: {MORE}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kb.engine.embedding.config_files import read_json, refusal
+from kb.engine.embedding.config_files import ModelRefused, read_json
 
 LIST = "modules.json"
 _KNOWN = {"Transformer", "Pooling", "Dense", "Normalize", "LayerNorm", "Dropout"}
@@ -28,19 +28,19 @@ def read_modules(folder: Path) -> list[Module]:
     modules = [Module("Transformer", folder)] if listed is None else [_read_module(folder, entry) for entry in listed]
     network = modules[0] if modules else None
     if network is None or network.name != "Transformer":
-        raise refusal(folder.name, "it does not begin with a network of the transformers kind")
-    if network.read().get("auto_map"):
-        raise refusal(folder.name, "it needs a program that it brings along (auto_map), and kb runs none")
+        raise ModelRefused(folder.name, "it does not begin with a network of the transformers kind")
     if not (network.folder / "tokenizer.json").is_file():
-        raise refusal(folder.name, "it has no tokenizer.json")
+        raise ModelRefused(folder.name, "it has no tokenizer.json")
     for module in modules:
         if module.name == "Pooling" and not module.read():
-            raise refusal(folder.name, f"it does not say how it pools: {module.folder.name}/config.json is missing")
+            raise ModelRefused(
+                folder.name, f"it does not say how it pools: {module.folder.name}/config.json is missing"
+            )
     return modules
 
 
 def _read_module(folder: Path, entry: Any) -> Module:
     origin, _, name = entry["type"].rpartition(".")
     if name not in _KNOWN or not origin.startswith("sentence_transformers."):
-        raise refusal(folder.name, f"it has a part of a kind that kb does not know ({entry['type']})")
+        raise ModelRefused(folder.name, f"it has a part of a kind that kb does not know ({entry['type']})")
     return Module(name, folder / entry["path"])

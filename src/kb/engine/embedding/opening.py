@@ -8,6 +8,7 @@ import numpy as np
 
 from kb.engine.embedding.architecture import UnknownNetwork, has_graph, read_architecture
 from kb.engine.embedding.bundled_model import PINNED_SHA256
+from kb.engine.embedding.config_files import ModelRefused
 from kb.engine.embedding.description import describe_any_model, tokenizer_file
 from kb.engine.embedding.devices import (
     BROKEN_PACKAGE,
@@ -129,8 +130,7 @@ def _checked(folder: Path, embedder: Embedder) -> Embedder:
     if vector.shape != (embedder.model.dimension,) or not np.isfinite(vector).all():
         raise Unavailable(f"The model {folder.name} does not give vectors such as its files announce.")
     if embedder.model.window <= _LONGEST_WINDOW_TRIED:
-        # As long as can be: one that sees less than its files say would fail at the first long text.
-        embedder.embed_query("a " * embedder.model.window)
+        _try_the_window(folder, embedder)
     is_bundled = has_graph(folder) and _weights_digest(folder) == PINNED_SHA256[WEIGHTS_FILE]
     if is_bundled and read_prompts(folder) == Prompts():
         agreement = float(vector @ np.load(_GOLDEN_VECTOR))
@@ -138,6 +138,15 @@ def _checked(folder: Path, embedder: Embedder) -> Embedder:
         if not agreement >= _LEAST_AGREEMENT:
             raise Unavailable("The embedding model does not give the vectors it should on this machine.")
     return embedder
+
+
+def _try_the_window(folder: Path, embedder: Embedder) -> None:
+    """One that sees less than its files say would fail at the first long text."""
+    try:
+        embedder.embed_query("a " * embedder.model.window)
+    except Unavailable as error:
+        reason = f"its files say that it sees {embedder.model.window} tokens at once, and with so many it fails"
+        raise ModelRefused(folder.name, reason) from error
 
 
 def _graph_name(folder: Path) -> str:

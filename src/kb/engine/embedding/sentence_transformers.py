@@ -20,7 +20,7 @@ from safetensors import SafetensorError
 from sentence_transformers import SentenceTransformer
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
-from kb.engine.embedding.config_files import refusal
+from kb.engine.embedding.config_files import ModelRefused
 from kb.engine.embedding.devices import BROKEN_PACKAGE, DeviceLost, explain_broken_extra
 from kb.engine.embedding.prompts import Prompts
 from kb.engine.embedding.tokenizing import KEPT_QUERIES, find_token_spans, open_tokenizer
@@ -105,7 +105,7 @@ class SentenceTransformersEmbedder:
             reason = (
                 "sentence-transformers makes other tokens than its tokenizer.json; tokenizer_config.json may be missing"
             )
-            raise refusal(self.model.name, reason)
+            raise ModelRefused(self.model.name, reason)
 
     def _encode(self, texts: Sequence[str], prompt: str) -> Vectors:
         # What fits may be more again the next time.
@@ -153,14 +153,19 @@ def _open_network(folder: Path, computing: Computing, threads: int) -> Any:  # A
 
 
 def _require_all_weights(network: Any, folder: Path, model: EmbeddingModel) -> None:
-    """What is missing in the files is made up by chance, without a word: each process would have vectors of its own."""
+    """What is missing in the files is made up by chance, without a word: each process would have vectors of its own.
+
+    The libraries tell what is missing only of a network that they load by themselves, so it is loaded once more.
+    """
     _, told = type(network[0].auto_model).from_pretrained(
         str(folder), output_loading_info=True, local_files_only=True, **_LOADING
     )
     # What pools by another way than kb takes part in nothing here.
     missing = sorted(name for name in told["missing_keys"] if not name.startswith("pooler."))
     if missing:
-        raise refusal(model.name, f"its weights are not all there ({len(missing)} are missing, such as {missing[0]})")
+        raise ModelRefused(
+            model.name, f"its weights are not all there ({len(missing)} are missing, such as {missing[0]})"
+        )
 
 
 @contextmanager

@@ -207,5 +207,5 @@ class SearchView {
 /** By which of the two ways the engine has searched, if it was one alone. */
 function howDegraded(results) {
   const byMeaning = results.length > 0 && results.every((hit) => hit.scores.fts === null);
-  return byMeaning ? "by meaning only: these words are in too many documents" : "by keyword only, while the model loads";
+  return byMeaning ? "by meaning only: these words are in too many documents" : "by keyword only; the status tells why";
 }
