@@ -214,27 +214,6 @@ def test_a_config_file_that_is_not_toml_is_named_with_the_line(tmp_path: Path) -
         read_engine(tmp_path)
 
 
-def test_relative_paths_in_the_file_count_from_its_folder_wherever_a_program_is_started(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = ['data_dir = "base"', 'api_key_file = "key"', 'embedding_model = "./model"', 'mcp_file_roots = "~/a:b"']
-    (tmp_path / "kb.toml").write_text("\n".join(lines))
-    (tmp_path / "key").write_text("sesame")
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    monkeypatch.chdir(elsewhere)
-
-    engine, mcp = read_engine(tmp_path), read_mcp(tmp_path)
-
-    assert (engine.data_dir, engine.api_key.get_secret_value()) == (tmp_path / "base", "sesame")
-    assert engine.embedding_model == str(tmp_path / "model")
-    assert mcp.mcp_file_roots == (Path.home() / "a", tmp_path / "b")
-    (tmp_path / "kb.toml").write_text('embedding_model = "models/x"\nmcp_file_roots = ["/srv/a:b", "c"]')
-    assert read_engine(tmp_path).embedding_model == str(tmp_path / "models" / "x")
-    assert read_mcp(tmp_path).mcp_file_roots == (Path("/srv/a:b"), tmp_path / "c")
-    assert read_engine(tmp_path, {"KB_DATA_DIR": "base"}).data_dir == elsewhere / "base"
-
-
 def test_folders_follow_the_platform_and_ignore_relative_paths(tmp_path: Path) -> None:
     home = Path.home()
     environ = {"XDG_CONFIG_HOME": str(tmp_path), "XDG_DATA_HOME": "relative"}
