@@ -38,6 +38,16 @@ def text_of(engine: EngineProgram, note: int) -> str:
     return text
 
 
+def expect_text(page: Page, engine: EngineProgram, note: int, text: str) -> None:
+    """Soon: it may not have begun to be saved when nothing says any more that it is not."""
+    for _ in range(100):
+        if text_of(engine, note) == text:
+            break
+        # Which lets the page's requests through.
+        page.wait_for_timeout(100)
+    assert text_of(engine, note) == text
+
+
 @pytest.mark.parametrize("look", [LIGHT, DARK_PHONE], ids=["light", "dark phone"])
 def test_the_editor_shuts_nobody_out(page: Page, engine: EngineProgram, look: Look) -> None:
     """W1."""
@@ -143,6 +153,7 @@ def conflicting_tabs(page: Page, engine: EngineProgram, watch: Watch) -> tuple[i
     open_editor(other, note).fill(TEXT.replace("noon", "one"))
     other.keyboard.press("Control+s")
     expect(other.get_by_text("Not saved")).to_have_count(0)
+    expect_text(other, engine, note, TEXT.replace("noon", "one"))
 
     page.bring_to_front()
     field(page).fill(TEXT.replace("six", "seven"))
@@ -165,12 +176,7 @@ def test_a_conflict_shows_both_texts_and_mine_can_be_kept(page: Page, engine: En
 
     expect(field(page)).to_be_focused()
     expect(page.get_by_text("Not saved")).to_have_count(0)
-    # It may not have begun to be saved when nothing says so yet.
-    for _ in range(50):
-        if text_of(engine, note) == TEXT.replace("six", "seven"):
-            break
-        page.wait_for_timeout(100)
-    assert text_of(engine, note) == TEXT.replace("six", "seven")
+    expect_text(page, engine, note, TEXT.replace("six", "seven"))
 
 
 def test_after_a_conflict_theirs_can_be_taken_and_mine_brought_back(
@@ -198,7 +204,7 @@ def test_after_a_conflict_both_can_be_merged(page: Page, engine: EngineProgram, 
     page.keyboard.press("Control+s")
 
     expect(page.get_by_text("Not saved")).to_have_count(0)
-    assert text_of(engine, note) == "Both"
+    expect_text(page, engine, note, "Both")
 
 
 def test_a_tag_changed_elsewhere_is_no_conflict(page: Page, engine: EngineProgram, watch: Watch) -> None:
@@ -212,7 +218,7 @@ def test_a_tag_changed_elsewhere_is_no_conflict(page: Page, engine: EngineProgra
     page.keyboard.press("Control+Enter")
 
     expect(page).to_have_url(re.compile(rf"#/documents/{note}$"))
-    assert text_of(engine, note) == "New words"
+    expect_text(page, engine, note, "New words")
     assert get_document(engine, note)["tags"] == ["theirs"]
 
 
