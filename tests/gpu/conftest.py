@@ -14,7 +14,7 @@ from tokenizers.models import BPE
 from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaModel
 
 from kb.engine.embedding import read_model
-from kb.engine.embedding.description import tokenizer_file
+from kb.engine.embedding.modules import tokenizer_file
 from kb.engine.embedding.prompts import read_prompts
 from kb.engine.embedding.sentence_transformers import SentenceTransformersEmbedder
 from kb.engine.model import Computing

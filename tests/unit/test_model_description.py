@@ -11,7 +11,8 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-from kb.engine.embedding.description import describe_any_model, tokenizer_file
+from kb.engine.embedding.description import describe_any_model
+from kb.engine.embedding.modules import tokenizer_file
 from kb.engine.errors import Unavailable
 
 ORIGIN = "sentence_transformers.models"

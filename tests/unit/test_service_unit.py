@@ -19,7 +19,6 @@ from kb.cli.service.unit import folders_of, is_ours, own_program, program_of, re
 from kb.engine.processes.engine_process import SHUTDOWN_WITHIN_SECONDS
 from kb.settings.unattended import (
     FOLDER_VARIABLES,
-    every_variable,
     find_left_behind,
     folders_named,
     load_unattended_settings,
@@ -45,7 +44,7 @@ def test_what_a_unit_starts_can_be_read_from_it_again_whatever_characters_are_in
 def test_the_folders_of_a_unit_can_be_read_from_it_again_whatever_characters_are_in_them(
     folders: dict[str, str],
 ) -> None:
-    assert folders_of(render_unit(["kb"], folders, unknown=every_variable())) == folders
+    assert folders_of(render_unit(["kb"], folders)) == folders
 
 
 def test_what_else_somebody_has_written_into_a_unit_is_no_folder() -> None:
@@ -54,7 +53,7 @@ def test_what_else_somebody_has_written_into_a_unit_is_no_folder() -> None:
 
 def test_of_all_variables_of_kb_a_service_knows_only_its_folders() -> None:
     """Its systemd may have got any of them from a login."""
-    unit = render_unit(["kb"], {"XDG_DATA_HOME": "/srv/x"}, unknown=every_variable())
+    unit = render_unit(["kb"], {"XDG_DATA_HOME": "/srv/x"})
 
     taken_away = [name for line in unit.splitlines() if line.startswith("Unset") for name in line.split("=")[1].split()]
     assert {"KB_PORT", "KB_API_KEY", "KB_MCP_API_KEY_FILE", "KB_STORE_URL", "XDG_CONFIG_HOME"} < {*taken_away}

@@ -70,9 +70,9 @@ def _render_unit() -> str:
     """Ends the command if systemd could not read it: of what is not UTF-8 it would ignore the line."""
     from kb.cli.render.service import not_utf8
     from kb.cli.service.unit import own_program, render_unit
-    from kb.settings.unattended import every_variable, folders_named
+    from kb.settings.unattended import folders_named
 
-    unit = render_unit(own_program(), folders_named(), unknown=every_variable())
+    unit = render_unit(own_program(), folders_named())
     try:
         unit.encode("utf-8")
     except UnicodeEncodeError:
@@ -114,9 +114,9 @@ def _require_the_same_folders(old: str | None) -> None:
     """As those that the service has, if there is one already."""
     from kb.cli.render.service import other_folders
     from kb.cli.service.unit import folders_of
-    from kb.settings.unattended import as_installed, folders_named, places
+    from kb.settings.unattended import folders_named, places
 
-    if old is not None and places(as_installed(folders_of(old))) != places(as_installed(folders_named())):
+    if old is not None and places(_environment_of(old)) != places(_environment_of(None)):
         end_with(other_folders(folders_of(old), folders_named()), Exit.REFUSED)
 
 

@@ -3,10 +3,10 @@
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from kb.settings.unattended import FOLDER_VARIABLES
+from kb.settings.unattended import FOLDER_VARIABLES, every_variable
 
 NAME = "kb.service"
 FIRST_LINE = "# Written by `kb service install`, which overwrites it. Your changes: systemctl --user edit kb"
@@ -78,11 +78,11 @@ def own_program() -> list[str]:
     return [str(Path(sys.executable).absolute()), "-P", "-m", "kb.cli.main", "up"]
 
 
-def render_unit(program: Sequence[str], variables: Mapping[str, str], unknown: Iterable[str] = ()) -> str:
-    """`variables` are for everybody to read; those that are `unknown` have no effect, whoever sets them."""
-    given = [quote(f"{name}={value}") for name, value in variables.items()]
+def render_unit(program: Sequence[str], folders: Mapping[str, str]) -> str:
+    """Of the variables of kb it has these alone, which are for everybody to read; others have no effect."""
+    given = [quote(f"{name}={value}") for name, value in folders.items()]
     environment = f"Environment={' '.join(given)}\n" if given else ""
-    taken_away = textwrap.wrap(" ".join(name for name in unknown if name not in variables), 100)
+    taken_away = textwrap.wrap(" ".join(name for name in every_variable() if name not in folders), 100)
     # The second so that `program_of` can tell what was put in front.
     needs_another = _FORBIDDEN.search(program[0]) or [program[0]] == ANY_NAME
     command = " ".join(map(quote, [*(ANY_NAME if needs_another else []), *program]))

@@ -11,7 +11,7 @@ from kb.engine.embedding.config_files import (
     refused_if_unlike_others,
 )
 from kb.engine.embedding.devices import EXTRA
-from kb.engine.embedding.modules import LIST, Module, read_modules
+from kb.engine.embedding.modules import MODULES_FILE, Module, read_modules
 from kb.engine.embedding.prompts import Prompts, count_prompt_tokens, read_prompts
 from kb.engine.errors import Unavailable
 
@@ -37,7 +37,7 @@ def read_architecture(folder: Path) -> Architecture:
 
     Another network run as if it were this one would answer without complaint, and wrongly.
     """
-    if not any((folder / name).is_file() for name in ("config.json", LIST)):
+    if not any((folder / name).is_file() for name in ("config.json", MODULES_FILE)):
         raise Unavailable(
             f"There is no model {folder.name}. `kb model fetch` fetches the bundled one; "
             "any other must be a folder that KB_EMBEDDING_MODEL names.",

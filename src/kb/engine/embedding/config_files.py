@@ -12,8 +12,6 @@ from kb.engine.errors import Unavailable
 _NO_LIMIT = 1_000_000
 # With less, next to nothing of a chunk would be left beside its title.
 _LEAST_WINDOW = 128
-
-
 # What counts its places from the number of its padding on has that many less for text.
 _COUNTS_FROM_PADDING = {"camembert", "data2vec-text", "longformer", "mpnet", "roberta", "xlm-roberta", "xlm-roberta-xl"}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kb.engine.embedding.config_files import list_pooling_modes, read_window, refused_if_unlike_others
-from kb.engine.embedding.modules import LIST, Module, read_modules
+from kb.engine.embedding.modules import MODULES_FILE, Module, read_modules
 from kb.engine.embedding.prompts import PROMPTS_FILE, count_prompt_tokens
 from kb.engine.embedding.weights import WEIGHTS_FILE, file_sha256, read_digest
 from kb.engine.errors import Unavailable
@@ -27,10 +27,6 @@ def describe_any_model(folder: Path) -> EmbeddingModel:
         window = read_window(modules[0].folder, prompt_tokens)
     fingerprint = f"{folder.name}-{_digest(folder, modules)[:12]}-fp32"
     return EmbeddingModel(folder.name, dimension, window, fingerprint, prompt_tokens)
-
-
-def tokenizer_file(folder: Path) -> Path:
-    return read_modules(folder)[0].folder / "tokenizer.json"
 
 
 def _dimension_of(modules: list[Module]) -> int:
@@ -59,7 +55,7 @@ def _digest(folder: Path, modules: list[Module]) -> str:
 
 
 def _deciding_files(folder: Path, modules: list[Module]) -> Iterator[Path]:
-    for name in (LIST, PROMPTS_FILE):
+    for name in (MODULES_FILE, PROMPTS_FILE):
         if (folder / name).is_file():
             yield folder / name
     for module in modules:

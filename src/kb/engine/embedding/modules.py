@@ -9,7 +9,8 @@ from typing import Any
 
 from kb.engine.embedding.config_files import ModelRefused, read_json
 
-LIST = "modules.json"
+MODULES_FILE = "modules.json"
+_TOKENIZER = "tokenizer.json"
 _KNOWN = {"Transformer", "Pooling", "Dense", "Normalize", "LayerNorm", "Dropout"}
 
 
@@ -24,12 +25,12 @@ class Module:
 
 def read_modules(folder: Path) -> list[Module]:
     """The first is a network with its tokenizer. Raises `Unavailable` for what kb does not run."""
-    listed = read_json(folder / LIST)
+    listed = read_json(folder / MODULES_FILE)
     modules = [Module("Transformer", folder)] if listed is None else [_read_module(folder, entry) for entry in listed]
     network = modules[0] if modules else None
     if network is None or network.name != "Transformer":
         raise ModelRefused(folder.name, "it does not begin with a network of the transformers kind")
-    if not (network.folder / "tokenizer.json").is_file():
+    if not (network.folder / _TOKENIZER).is_file():
         raise ModelRefused(folder.name, "it has no tokenizer.json")
     for module in modules:
         if module.name == "Pooling" and not module.read():
@@ -37,6 +38,10 @@ def read_modules(folder: Path) -> list[Module]:
                 folder.name, f"it does not say how it pools: {module.folder.name}/config.json is missing"
             )
     return modules
+
+
+def tokenizer_file(folder: Path) -> Path:
+    return read_modules(folder)[0].folder / _TOKENIZER
 
 
 def _read_module(folder: Path, entry: Any) -> Module:

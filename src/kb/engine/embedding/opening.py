@@ -9,7 +9,7 @@ import numpy as np
 from kb.engine.embedding.architecture import UnknownNetwork, has_graph, read_architecture
 from kb.engine.embedding.bundled_model import PINNED_SHA256
 from kb.engine.embedding.config_files import ModelRefused
-from kb.engine.embedding.description import describe_any_model, tokenizer_file
+from kb.engine.embedding.description import describe_any_model
 from kb.engine.embedding.devices import (
     BROKEN_PACKAGE,
     choose_processor_instead,
@@ -18,6 +18,7 @@ from kb.engine.embedding.devices import (
     has_extra,
 )
 from kb.engine.embedding.graph import GRAPH_VERSION, write_graph
+from kb.engine.embedding.modules import tokenizer_file
 from kb.engine.embedding.prompts import Prompts, count_prompt_tokens, read_prompts
 from kb.engine.embedding.weights import WEIGHTS_FILE, read_digest, read_tensors, require_tensors
 from kb.engine.errors import Unavailable
@@ -83,12 +84,11 @@ def _open_on_onnx(folder: Path, graph_dir: Path, computing: Computing, threads: 
         # Imported here because it takes a fifth of a second, and this runs while the engine already serves.
         from kb.engine.embedding.onnx import OnnxEmbedder
 
-        tokenizer = folder / "tokenizer.json"
         return _checked(
             folder,
             OnnxEmbedder(
                 read_model(folder),
-                tokenizer=tokenizer,
+                tokenizer=tokenizer_file(folder),
                 graph=graph,
                 prompts=read_prompts(folder),
                 threads=threads,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb.engine.embedding.config_files import read_json
+from kb.engine.embedding.modules import tokenizer_file
 
 PROMPTS_FILE = "config_sentence_transformers.json"
 # The first of these that says anything is for what a search is to find.
@@ -27,8 +28,6 @@ def count_prompt_tokens(folder: Path) -> int:
     if not prompt:
         return 0
     # Imported here because few models have any.
-    from kb.engine.embedding.modules import read_modules
     from kb.engine.embedding.tokenizing import find_token_spans, open_tokenizer
 
-    tokenizer = read_modules(folder)[0].folder / "tokenizer.json"
-    return len(find_token_spans(open_tokenizer(tokenizer), prompt))
+    return len(find_token_spans(open_tokenizer(tokenizer_file(folder)), prompt))
