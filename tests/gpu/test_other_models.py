@@ -133,6 +133,22 @@ def test_a_model_that_sees_less_than_its_files_say_is_refused(
         open_embedder(folder, tmp_path, threads=1)
 
 
+def test_a_moment_without_memory_while_it_is_opened_is_no_fault_of_the_model(
+    other_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forward = SentenceTransformer.forward
+
+    def forward_if_it_fits(network: Any, features: dict[str, Any], **more: Any) -> Any:
+        if features["input_ids"].shape[1] > 100:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return forward(network, features, **more)
+
+    monkeypatch.setattr(SentenceTransformer, "forward", forward_if_it_fits)
+
+    with pytest.raises(Unavailable, match="too little memory"):
+        open_embedder(other_folder, tmp_path, threads=1)
+
+
 def test_a_program_that_a_model_brings_along_is_not_run(other_folder: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(other_folder, tmp_path / "model")
     (folder / "theirs.py").write_text(f"open({str(tmp_path / 'was-run')!r}, 'w')")

@@ -28,6 +28,10 @@ class DeviceLost(Unavailable):
     """The device has failed while it was in use, and fails from now on: the model has to be opened anew."""
 
 
+class DeviceFull(Unavailable):
+    """It has too little memory at the moment, for one text even."""
+
+
 class ExtraBroken(Unavailable):
     """What the extra has brought cannot load the model, on any device."""
 

@@ -12,6 +12,8 @@ from kb.engine.embedding.config_files import ModelRefused
 from kb.engine.embedding.description import describe_any_model
 from kb.engine.embedding.devices import (
     BROKEN_PACKAGE,
+    DeviceFull,
+    DeviceLost,
     choose_processor_instead,
     explain_broken_extra,
     find_device,
@@ -144,6 +146,9 @@ def _try_the_window(folder: Path, embedder: Embedder) -> None:
     """One that sees less than its files say would fail at the first long text."""
     try:
         embedder.embed_query("a " * embedder.model.window)
+    except (DeviceFull, DeviceLost):
+        # That may be so with any model.
+        raise
     except Unavailable as error:
         reason = f"its files say that it sees {embedder.model.window} tokens at once, and with so many it fails"
         raise ModelRefused(folder.name, reason) from error

@@ -21,7 +21,7 @@ from sentence_transformers import SentenceTransformer
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from kb.engine.embedding.config_files import ModelRefused
-from kb.engine.embedding.devices import BROKEN_PACKAGE, DeviceLost, explain_broken_extra
+from kb.engine.embedding.devices import BROKEN_PACKAGE, DeviceFull, DeviceLost, explain_broken_extra
 from kb.engine.embedding.prompts import Prompts
 from kb.engine.embedding.tokenizing import KEPT_QUERIES, find_token_spans, open_tokenizer
 from kb.engine.errors import Unavailable
@@ -182,7 +182,7 @@ def translated_errors(computing: Computing) -> Iterator[None]:
     try:
         yield
     except torch.OutOfMemoryError as error:
-        raise Unavailable("The device has too little memory for the embedding model at the moment.") from error
+        raise DeviceFull("The device has too little memory for the embedding model at the moment.") from error
     except (AssertionError, IndexError, RuntimeError) as error:
         # The first is what torch says of a device that it turns out not to have, the second of text beyond a window.
         if computing.device == "cpu":
