@@ -42,7 +42,7 @@ class EngineProgram:
     mcp_url: str
     """Without the path."""
     ready_after_seconds: float
-    """From the start of the process."""
+    """The engine, from the start of the process."""
     ready_within_seconds = READY_WITHIN_SECONDS
 
     def __init__(self, folder: Path, settings: Mapping[str, str] = {}, *, data_dir: Path | None = None) -> None:
@@ -62,8 +62,9 @@ class EngineProgram:
         started_at = time.monotonic()
         self._start()
         self._port, self._mcp_port = (url.rpartition(":")[2] for url in (self.url, self.mcp_url))
-        self._wait_until_ready()
+        self._wait_until_it_answers(f"{self.url}/health/ready")
         self.ready_after_seconds = time.monotonic() - started_at
+        self._wait_for_mcp_server()
 
     @contextmanager
     def running(self) -> Iterator[Self]:
@@ -118,11 +119,14 @@ class EngineProgram:
         self.wait()
         raise AssertionError(f"The engine did not start:\n{self.log.read_text()}")
 
-    def _wait_until_ready(self) -> None:
+    def _wait_for_mcp_server(self) -> None:
+        self._wait_until_it_answers(f"{self.mcp_url}/health")
+
+    def _wait_until_it_answers(self, url: str) -> None:
         deadline = time.monotonic() + self.ready_within_seconds
-        with httpx.Client(base_url=self.url, trust_env=False) as http:
-            while not _is_ready(http):
-                assert time.monotonic() < deadline, f"The engine is not ready:\n{self.log.read_text()}"
+        with httpx.Client(trust_env=False) as http:
+            while not _is_success(http, url):
+                assert time.monotonic() < deadline, f"Nothing good from {url}:\n{self.log.read_text()}"
                 time.sleep(0.02)
 
 
@@ -143,6 +147,9 @@ class EngineAlone(EngineProgram):
                     return
         raise AssertionError(f"The engine did not start:\n{self.log.read_text()}")
 
+    def _wait_for_mcp_server(self) -> None:
+        """There is none."""
+
 
 def _run_to_its_end(
     arguments: Sequence[str], environment: Mapping[str, str], stdin: int | IO[str] = subprocess.DEVNULL
@@ -158,8 +165,8 @@ def _run_to_its_end(
     )
 
 
-def _is_ready(http: httpx.Client) -> bool:
+def _is_success(http: httpx.Client, url: str) -> bool:
     try:
-        return http.get("/health/ready").is_success
+        return http.get(url).is_success
     except httpx.TransportError:
         return False

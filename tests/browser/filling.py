@@ -45,6 +45,10 @@ def get_document(engine: EngineProgram, document_id: int) -> dict[str, Any]:
     return _call(engine, "GET", f"/documents/{document_id}")
 
 
+def read_map(engine: EngineProgram) -> dict[str, Any]:
+    return _call(engine, "GET", "/map")
+
+
 def _call(engine: EngineProgram, method: str, path: str, **options: Any) -> dict[str, Any]:
     answer = httpx.request(method, f"{engine.url}/api/v1{path}", trust_env=False, timeout=30, **options)
     answer.raise_for_status()

@@ -55,7 +55,7 @@ def titles(page: Page) -> list[str]:
 
 
 def is_there(engine: EngineProgram, document_id: int) -> bool:
-    return httpx.get(f"{engine.url}/api/v1/documents/{document_id}", trust_env=False).status_code == 200
+    return httpx.get(f"{engine.url}/api/v1/documents/{document_id}", trust_env=False, timeout=60).status_code == 200
 
 
 def test_of_many_documents_only_those_in_view_are_in_the_page(open_page: OpenPage, full_engine: EngineProgram) -> None:

@@ -3,9 +3,10 @@
 import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.accessibility import check_accessibility
-from tests.browser.filling import add_note, add_notes, delete_document
+from tests.browser.filling import add_note, add_notes, delete_document, read_map
 from tests.browser.looks import DARK_PHONE, LIGHT
 from tests.engine_program import EngineProgram
+from tests.waiting import wait_until
 
 MAPPED_WITHIN_MS = 90_000
 BREADS = ["rye sourdough", "wheat rolls", "oven temperature for crusts", "yeast and dough proving"]
@@ -15,10 +16,13 @@ BRIDGES = ["steel bridge bolts", "suspension cables", "concrete pillars in the r
 @pytest.fixture(scope="module")
 def mapped(shared_engine: EngineProgram) -> list[int]:
     notes = [("bread", text) for text in BREADS] + [("bridge", text) for text in BRIDGES]
-    return add_notes(
+    added = add_notes(
         shared_engine,
         [{"title": f"On {text}", "text": f"Everything about {text}.", "tags": [f"map-{tag}"]} for tag, text in notes],
     )
+    # Until then points move.
+    wait_until(lambda: read_map(shared_engine)["state"] == "ready", "the map is made")
+    return added
 
 
 def open_map(page: Page, place: str = "/#/map") -> None:

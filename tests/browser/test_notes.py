@@ -266,7 +266,7 @@ def test_an_engine_that_is_away_costs_no_text(empty_page: Page, empty_engine: En
     page.keyboard.press("Control+s")
 
     expect(page).to_have_url(re.compile(r"#/documents/\d+$"), timeout=EMBEDDED_WITHIN_MS)
-    answer = httpx.get(f"{empty_engine.url}/api/v1/documents", trust_env=False).json()
+    answer = httpx.get(f"{empty_engine.url}/api/v1/documents", trust_env=False, timeout=60).json()
     assert [document["title"] for document in answer["documents"]] == ["Written in a storm"]
 
 

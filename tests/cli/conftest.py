@@ -7,6 +7,7 @@ from tests.cli.scripted_engine import Answer, scripted_engine
 from tests.engine_program import EngineAlone, EngineProgram
 from typer.testing import CliRunner, Result
 
+from kb.cli import probing
 from kb.cli.main import app
 from kb.cli.unknown_names import warn_once
 
@@ -20,6 +21,8 @@ def kb(running_engine: EngineProgram, tmp_path: Path, monkeypatch: pytest.Monkey
     """Runs a command in this process, against the engine in its own: `kb("get", "7")`."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.delenv("KB_API_KEY", raising=False)
+    # A person would not wait so long; a busy machine may need it.
+    monkeypatch.setattr(probing, "ANSWER_WITHIN_SECONDS", 60.0)
 
     def run(*arguments: str, stdin: str | bytes | None = None, **settings: str) -> Result:
         environment = {"KB_ENGINE_URL": running_engine.url, **settings}

@@ -18,7 +18,7 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def get(engine: EngineProgram, path: str, **parameters: str | int) -> Json:
-    with httpx.Client(base_url=engine.url, trust_env=False) as http:
+    with httpx.Client(base_url=engine.url, trust_env=False, timeout=60) as http:
         return dict(http.get(f"/api/v1/{path}", params=parameters).raise_for_status().json())
 
 

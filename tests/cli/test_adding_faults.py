@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from tests.cli.conftest import Kb, Pretend
 from tests.cli.terminal import OnTerminal
 from tests.engine_program import EngineProgram, kb_command, own_environment
+from tests.waiting import wait_until
 
 from kb.cli import patience
 from kb.cli.adding import submitting
@@ -161,15 +162,24 @@ def test_an_engine_that_stays_away_is_given_up_and_it_is_told_how_far_it_came(
 ) -> None:
     """C3"""
     monkeypatch.setattr(patience, "COME_BACK_WITHIN_SECONDS", 0.1)
+    (folder / "8.txt").write_text("A ninth file.")
     engine.status = "completed"
-    engine.answer_to = lambda upload, place: answer if place >= 5 else ACCEPTED
+
+    def accept_five(upload: int, place: int) -> Answer:
+        if place < 5:
+            return ACCEPTED
+        # Until each of the four that are sent at once has heard what became of those before.
+        wait_until(lambda: engine.keys.total() >= 9)
+        return answer
+
+    engine.answer_to = accept_five
 
     result = kb("add", str(folder), KB_ENGINE_URL=engine.url)
 
     assert result.exit_code == code
     assert len(result.stdout.splitlines()) == 5
     assert re.search(r"5 added in \d+\.\d s", result.stderr)
-    assert "3 files were not sent" in result.stderr
+    assert "4 files were not sent" in result.stderr
 
 
 def test_of_an_engine_that_is_not_there_at_all_one_sentence_is_enough(kb: Kb, folder: Path) -> None:
@@ -182,7 +192,15 @@ def test_of_an_engine_that_is_not_there_at_all_one_sentence_is_enough(kb: Kb, fo
 def test_what_the_engine_would_say_of_every_file_ends_the_command(kb: Kb, engine: ScriptedEngine, folder: Path) -> None:
     """C3"""
     engine.status = "completed"
-    engine.answer_to = lambda upload, place: problem(401, "unauthorized") if upload > 4 else ACCEPTED
+
+    def accept_four(upload: int, place: int) -> Answer:
+        if upload <= 4:
+            return ACCEPTED
+        # Until each of the four that are sent at once has heard what became of the one before.
+        wait_until(lambda: engine.keys.total() >= 8)
+        return problem(401, "unauthorized")
+
+    engine.answer_to = accept_four
 
     result = kb("add", str(folder), KB_ENGINE_URL=engine.url)
 
@@ -278,11 +296,10 @@ def test_an_engine_that_is_started_anew_meanwhile_gets_every_file_once(
     """E24"""
     environment = own_environment(tmp_path, {"KB_ENGINE_URL": running_engine.url})
     command = kb_command("add", str(folder))
-    with httpx.Client(base_url=f"{running_engine.url}/api/v1", trust_env=False) as http:
+    with httpx.Client(base_url=f"{running_engine.url}/api/v1", trust_env=False, timeout=60) as http:
         before = http.get("/jobs").json()["total"]
         adding = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        while http.get("/jobs").json()["total"] == before:
-            assert adding.poll() is None
+        wait_until(lambda: http.get("/jobs").json()["total"] > before, "a file has arrived")
 
     running_engine.restart()
     told, remarks = adding.communicate(timeout=60)

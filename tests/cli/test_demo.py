@@ -96,7 +96,7 @@ def test_what_of_it_somebody_has_given_another_title_is_kept(kb: Kb, running_eng
     removed = kb("demo", "--remove", "--yes")
 
     assert removed.stdout.startswith("8 documents of the sample removed.\n1 document kept")
-    assert httpx.get(place, trust_env=False).is_success
+    assert httpx.get(place, trust_env=False, timeout=60).is_success
     kb("delete", str(slugs["id"]), "--yes")
 
 

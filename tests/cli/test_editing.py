@@ -122,8 +122,11 @@ def test_where_there_is_nothing_to_save_nothing_is_sent_or_kept(
 
 
 def test_a_file_that_an_editor_may_still_have_open_stays(
-    kb: Kb, note_id: str, editor: MakeEditor, drafts: Path
+    kb: Kb, note_id: str, editor: MakeEditor, drafts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # However long this machine takes to start one.
+    monkeypatch.setattr("kb.cli.drafts.AT_ONCE_SECONDS", 60.0)
+
     result = kb("edit", note_id, EDITOR=editor("pass"))
 
     assert result.exit_code == 0

@@ -274,7 +274,7 @@ def test_all_that_failed_are_tried_again_and_waited_for(kb: Kb, failed_job: str)
 
 
 def test_a_job_whose_file_is_forgotten_is_not_retried(kb: Kb, running_engine: EngineProgram, failed_job: str) -> None:
-    httpx.post(f"{running_engine.url}/api/v1/jobs/{failed_job}/cancel?forget=true", trust_env=False)
+    httpx.post(f"{running_engine.url}/api/v1/jobs/{failed_job}/cancel?forget=true", trust_env=False, timeout=60)
 
     result = kb("retry", failed_job)
 

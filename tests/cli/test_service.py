@@ -3,11 +3,8 @@
 import os
 import resource
 import sys
-import time
-from contextlib import suppress
 from pathlib import Path
 
-import httpx
 import pytest
 from tests.cli.conftest import Kb
 from tests.engine_program import EngineProgram
@@ -15,7 +12,6 @@ from tests.servers.ports import find_free_ports
 
 from kb.listening import listen
 
-ANSWERS_WITHIN_SECONDS = 30
 COMMANDS = ("install", "uninstall", "status")
 
 
@@ -96,7 +92,6 @@ def test_the_port_of_an_mcp_server_that_is_not_installed_may_be_taken(
     kb: Kb, tmp_path: Path, systemctl: Path, running_engine: EngineProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """D1"""
-    wait_until_it_answers(running_engine.mcp_url)
     (port,) = find_free_ports(1)
     write_ports(tmp_path, port, int(running_engine.mcp_url.rpartition(":")[2]))
     refused = kb("service", "install", PATH=str(systemctl))
@@ -108,15 +103,6 @@ def test_the_port_of_an_mcp_server_that_is_not_installed_may_be_taken(
     assert f"kb is running at {running_engine.mcp_url} already" in refused.stderr
     assert result.exit_code == 6
     assert unit_in(tmp_path).exists()
-
-
-def wait_until_it_answers(url: str) -> None:
-    give_up_at = time.monotonic() + ANSWERS_WITHIN_SECONDS
-    while time.monotonic() < give_up_at:
-        with suppress(httpx.TransportError):
-            httpx.get(f"{url}/health", trust_env=False, timeout=0.5)
-            return
-    raise AssertionError(f"Nobody answers at {url}")
 
 
 def write_ports(config: Path, port: int, mcp_port: int) -> None:

@@ -6,11 +6,12 @@ import time
 import httpx
 import pytest
 from tests.engine_program import EngineProgram
-from tests.long_work import LONG_TEXT
 
 from kb.client import EngineClient, Json
-from kb.engine.api.bodies import MAX_NOTE_CHARACTERS
 from kb.engine.processes.engine_process import SHUTDOWN_WITHIN_SECONDS
+
+# Long enough that the worker is still at it when it is cancelled.
+LONG_TEXT = " ".join(f"Sentence {number} tells of harbour crane {number * 7}." for number in range(6_000))
 
 
 async def wait_for(client: EngineClient, kind: str, last_event_id: int, **fields: object) -> Json:
@@ -32,7 +33,7 @@ def test_e8_progress_and_result_of_the_workers_job_are_told(running_engine: Engi
     async def run() -> tuple[Json, Json, Json, Json]:
         async with asyncio.timeout(60), EngineClient(running_engine.url) as client:
             first = await number_of_next_event(client)
-            job = await client.submit_note(LONG_TEXT[:MAX_NOTE_CHARACTERS])
+            job = await client.submit_note(LONG_TEXT)
             progress = await wait_for(client, "job", first, id=job["id"], current_step="Generating embeddings")
             await client.cancel_job(job["id"])
             cancelled = await wait_for(client, "job", first, id=job["id"], status="cancelled")
@@ -65,7 +66,7 @@ def test_m24_events_of_an_engine_that_refuses_raise_its_answer(running_engine: E
 
 def test_e8_the_engine_stops_at_once_although_somebody_listens(running_engine: EngineProgram) -> None:
     with (
-        httpx.Client(base_url=running_engine.url, trust_env=False) as http,
+        httpx.Client(base_url=running_engine.url, trust_env=False, timeout=60) as http,
         http.stream("GET", "/api/v1/events") as response,
     ):
         started = time.monotonic()

@@ -217,7 +217,7 @@ def test_installed_again_it_has_the_settings_as_they_are_now(systemd: UserSystem
 
     assert again.returncode == 0, again.stderr
     assert f"http://127.0.0.1:{mcp_port}/mcp" in again.stdout
-    assert httpx.get(f"http://127.0.0.1:{mcp_port}/health", trust_env=False).is_success
+    assert httpx.get(f"http://127.0.0.1:{mcp_port}/health", trust_env=False, timeout=60).is_success
     assert (systemd.home / "elsewhere" / "originals").exists()
 
 

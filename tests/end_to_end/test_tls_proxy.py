@@ -191,7 +191,9 @@ def test_browsers_are_offered_http_2_and_sent_on_from_the_port_without_tls(proxy
         tls.wrap_socket(plain, server_hostname=NAME) as connection,
     ):
         protocol = connection.selected_alpn_protocol()
-    sent_on = httpx.get(f"http://127.0.0.1:{proxy.plain_port}/search?q=x", headers={"Host": NAME}, trust_env=False)
+    sent_on = httpx.get(
+        f"http://127.0.0.1:{proxy.plain_port}/search?q=x", headers={"Host": NAME}, trust_env=False, timeout=60
+    )
 
     assert protocol == "h2"
     assert (sent_on.status_code, sent_on.headers["location"]) == (301, f"https://{NAME}/search?q=x")

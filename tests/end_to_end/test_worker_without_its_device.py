@@ -19,7 +19,7 @@ class EngineWithoutWorker(EngineAlone):
 def wait_for_issues(engine: EngineAlone, *, are_there: bool) -> list[str]:
     deadline = time.monotonic() + TOLD_WITHIN_SECONDS
     while True:
-        status = httpx.get(f"{engine.url}/api/v1/status", trust_env=False).json()
+        status = httpx.get(f"{engine.url}/api/v1/status", trust_env=False, timeout=60).json()
         issues: list[str] = status["health"]["issues"]
         if bool(issues) == are_there:
             return issues

@@ -26,7 +26,7 @@ class Submitter:
     def __init__(self, url: str, name: str) -> None:
         self.jobs: list[int] = []
         self.repeated = 0
-        self._http = httpx.Client(base_url=f"{url}/api/v1", trust_env=False)
+        self._http = httpx.Client(base_url=f"{url}/api/v1", trust_env=False, timeout=60)
         self._name = name
 
     def work_until(self, stopping: threading.Event) -> None:
@@ -82,7 +82,7 @@ def test_repeating_what_a_restart_left_unanswered_creates_nothing_twice(engine: 
     jobs = {job_id for submitter in submitters for job_id in submitter.jobs}
     keys = sum(len(submitter.jobs) for submitter in submitters)
     assert len(jobs) == keys
-    with httpx.Client(base_url=f"{engine.url}/api/v1", trust_env=False) as http:
+    with httpx.Client(base_url=f"{engine.url}/api/v1", trust_env=False, timeout=60) as http:
         deadline = time.monotonic() + INGESTED_WITHIN_SECONDS
         while (total := http.get("/documents", params={"tag": "restarts"}).json()["total"]) < keys:
             assert time.monotonic() < deadline, f"{total} of {keys} notes are there"

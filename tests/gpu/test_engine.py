@@ -27,7 +27,7 @@ def test_a_note_is_found_by_what_it_means(engine: EngineAlone) -> None:
         added = engine.run_kb("addnote", text)
         assert added.returncode == 0, added.stderr
 
-    with httpx.Client(base_url=f"{engine.url}/api/v1", trust_env=False) as http:
+    with httpx.Client(base_url=f"{engine.url}/api/v1", trust_env=False, timeout=60) as http:
         found = http.post("/search", json={"query": "how do I unlock the door", "mode": "vector"}).json()
 
     assert found["results"][0]["text"] == "The spare key is under the flower pot."
@@ -35,7 +35,7 @@ def test_a_note_is_found_by_what_it_means(engine: EngineAlone) -> None:
 
 
 def test_the_device_that_is_missing_is_told_by_log_status_and_doctor(engine: EngineAlone) -> None:
-    with httpx.Client(base_url=f"{engine.url}/api/v1", trust_env=False) as http:
+    with httpx.Client(base_url=f"{engine.url}/api/v1", trust_env=False, timeout=60) as http:
         status = http.get("/status").json()
     shown, examined = engine.run_kb("status").stdout, engine.run_kb("doctor", "--quick").stdout
 

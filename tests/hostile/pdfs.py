@@ -93,12 +93,7 @@ def _forms() -> Iterator[HostileFile]:
     )
     yield hostile("forms-of-one-another.pdf", lambda: write_pdf(other), READ)
     yield hostile("forms-by-the-million.pdf", lambda: _doubling_forms(6, 10), READ, LIMIT, TIMEOUT, is_slow=True)
-    yield hostile("forms-beyond-number.pdf", endless_pdf, READ, LIMIT, TIMEOUT, is_slow=True)
-
-
-def endless_pdf() -> bytes:
-    """A page that takes its reader as long as it is given."""
-    return _doubling_forms(25, 10)
+    yield hostile("forms-beyond-number.pdf", lambda: _doubling_forms(25, 10), READ, LIMIT, TIMEOUT, is_slow=True)
 
 
 def _doubling_forms(levels: int, times: int) -> bytes:

@@ -11,7 +11,7 @@ from tests.engine_program import EngineProgram
 from tests.hostile.hostile_file import READ
 from tests.hostile.markup import FOREIGN_FILE
 from tests.hostile.watching import calls_of_readers, find_changes
-from tests.waiting import wait_for_job, wait_until
+from tests.waiting import wait_for_job
 
 KNOWN_WORD = "zymurgy"
 OWN_PRIORITY = "/proc/self/autogroup"
@@ -26,16 +26,7 @@ def open_engine(folder: Path, cache_dir: Path) -> Iterator[EngineProgram]:
         home.mkdir()
     settings = {name: str(home) for name, home in homes.items()} | {"XDG_CACHE_HOME": str(cache_dir.parent)}
     with EngineProgram(folder, settings).running() as program:
-        # The MCP server makes a folder for its own uploads when it starts.
-        wait_until(lambda: is_up(program.mcp_url), "the MCP server is up")
         yield program
-
-
-def is_up(url: str) -> bool:
-    try:
-        return httpx.get(f"{url}/health", trust_env=False).is_success
-    except httpx.TransportError:
-        return False
 
 
 def submit(http: httpx.Client, filename: str, content: bytes) -> dict[str, Any]:

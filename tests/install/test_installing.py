@@ -171,7 +171,7 @@ def test_engine_and_mcp_server_run_from_the_wheel_with_a_model_fetched_without_p
     with installed.running("up", "--port", "0", "--mcp-port", "0") as told:
         url, mcp_url = (read_url(told, path) for path in ("/api/v1", "/mcp"))
         demo = installed.kb("demo", settings={"KB_ENGINE_URL": url})
-        mcp_server = httpx.get(f"{mcp_url}/health", trust_env=False)
+        mcp_server = httpx.get(f"{mcp_url}/health", trust_env=False, timeout=60)
 
     assert sum(sizes.values()) < ENGINE_MB * BYTES_PER_MB, sizes
     assert fetched.returncode == 0, fetched.stderr

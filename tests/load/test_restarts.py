@@ -179,7 +179,7 @@ def wait_for_answers(agents: list[Agent], ready_at: float, within_seconds: float
 def wait_for_stored(engine: EngineProgram, count: int) -> list[str]:
     deadline = time.monotonic() + STORED_WITHIN_SECONDS
     headers = {"Authorization": f"Bearer {ENGINE_KEY}"}
-    with httpx.Client(base_url=f"{engine.url}/api/v1", headers=headers, trust_env=False) as http:
+    with httpx.Client(base_url=f"{engine.url}/api/v1", headers=headers, trust_env=False, timeout=60) as http:
         while any(http.get("/status").json()["queue"][kind] for kind in ("queued", "running")):
             assert time.monotonic() < deadline, "The queue is not drained."
             time.sleep(PAUSE_SECONDS)

@@ -47,7 +47,7 @@ def ping_by_websocket(
 )
 def test_a_request_without_the_key_is_refused(guarded: McpProgram, authorization: str) -> None:
     """M2."""
-    with httpx.Client(trust_env=False) as http:
+    with httpx.Client(trust_env=False, timeout=60) as http:
         headers = [(b"Authorization", authorization.encode("latin-1"))] if authorization else []
         body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
         response = http.post(f"{guarded.url}/mcp", json=body, headers=headers)
@@ -59,7 +59,7 @@ def test_a_request_without_the_key_is_refused(guarded: McpProgram, authorization
 
 def test_two_keys_in_one_request_are_refused(guarded: McpProgram) -> None:
     """M2."""
-    with httpx.Client(trust_env=False) as http:
+    with httpx.Client(trust_env=False, timeout=60) as http:
         headers = [("Authorization", f"Bearer {KEY}"), ("Authorization", f"Bearer {KEY}")]
         response = http.post(f"{guarded.url}/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"}, headers=headers)
 
@@ -70,8 +70,8 @@ def test_the_key_opens_and_health_needs_none(guarded: McpProgram) -> None:
     """M2."""
     assert ping(guarded, Authorization=f"Bearer {KEY}").json()["result"] == {}
     assert ping(guarded, Authorization=f"bearer {READING_KEY}").json()["result"] == {}
-    assert httpx.get(f"{guarded.url}/health", trust_env=False).json()["status"] == "ok"
-    assert httpx.get(f"{guarded.url}/anything", trust_env=False).status_code == 401
+    assert httpx.get(f"{guarded.url}/health", trust_env=False, timeout=60).json()["status"] == "ok"
+    assert httpx.get(f"{guarded.url}/anything", trust_env=False, timeout=60).status_code == 401
 
 
 def test_the_reading_key_reads_and_changes_nothing(guarded: McpProgram) -> None:
@@ -91,7 +91,7 @@ def test_a_name_that_is_not_ours_is_refused(guarded: McpProgram, host: str) -> N
 
     assert response.status_code == 421
     assert response.json()["error"]["data"]["error_type"] == "host_not_allowed"
-    assert httpx.get(f"{guarded.url}/health", headers={"Host": host}, trust_env=False).status_code == 421
+    assert httpx.get(f"{guarded.url}/health", headers={"Host": host}, trust_env=False, timeout=60).status_code == 421
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost.evil.example", ""])

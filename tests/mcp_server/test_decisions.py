@@ -65,7 +65,7 @@ def test_d1_the_engine_does_not_speak_mcp(keyed_engine: EngineProgram) -> None:
 
 def test_d1_each_program_has_its_own_key(keyed_engine: EngineProgram, kb_program: McpProgram) -> None:
     """D1, M2: neither opens the other."""
-    of_agent = httpx.get(f"{keyed_engine.url}/api/v1/status", headers=bearer(AGENT_KEY), trust_env=False)
+    of_agent = httpx.get(f"{keyed_engine.url}/api/v1/status", headers=bearer(AGENT_KEY), trust_env=False, timeout=60)
     with RawClient(kb_program.url, headers=bearer(ENGINE_KEY)) as client:
         of_engine = client.post("tools/list")
 

@@ -138,4 +138,4 @@ def test_a_folder_for_uploads_that_others_can_enter_is_refused_with_the_reason(t
 
 def test_health_is_told_while_the_engine_is_not_there(program_alone: McpProgram) -> None:
     """M2, M3."""
-    assert httpx.get(f"{program_alone.url}/health", trust_env=False).json()["status"] == "ok"
+    assert httpx.get(f"{program_alone.url}/health", trust_env=False, timeout=60).json()["status"] == "ok"

@@ -147,7 +147,7 @@ def test_where_there_are_no_websockets_a_request_for_one_is_like_any_other() -> 
 def test_e1_the_engine_has_no_websockets(running_engine: EngineProgram) -> None:
     """Whoever asks for one has to have a key, like everybody, and is answered in HTTP."""
     headers = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
-    answer = httpx.get(f"{running_engine.url}{V1}/status", headers=headers, trust_env=False)
+    answer = httpx.get(f"{running_engine.url}{V1}/status", headers=headers, trust_env=False, timeout=60)
 
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "application/json"

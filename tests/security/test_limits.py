@@ -119,7 +119,7 @@ def test_no_body_takes_more_than_its_share_of_memory(program: EngineProgram, whi
     for name, seen in statuses.items():
         assert seen <= {0, 400, 413, 422, 503}, (name, seen)
         assert seen - {0}, f"no answer to {name} was seen"
-    assert httpx.get(f"{program.url}/health/live", trust_env=False).is_success
+    assert httpx.get(f"{program.url}/health/live", trust_env=False, timeout=60).is_success
 
 
 @pytest.mark.parametrize("which", ["engine", "mcp"])
@@ -169,7 +169,7 @@ def test_forms_of_many_parts_or_long_headers_are_refused(program: EngineProgram)
     long_part = b"--B\r\nX: " + b"y" * 1_000_000 + b"\r\n\r\nx\r\n"
     for body in (part * 10_000, long_part):
         headers = {"Content-Type": "multipart/form-data; boundary=B"}
-        answer = httpx.post(f"{program.url}{V1}/jobs", content=body, headers=headers, trust_env=False)
+        answer = httpx.post(f"{program.url}{V1}/jobs", content=body, headers=headers, trust_env=False, timeout=60)
         assert answer.status_code in (400, 422)
 
 

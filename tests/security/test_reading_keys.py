@@ -176,7 +176,7 @@ def test_a_reading_agent_ends_no_session_of_another_whose_name_it_knows(guarded:
     """M2, M4."""
     named = {"Mcp-Session-Id": "0" * 32, "MCP-Protocol-Version": "2025-11-25"}
     ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    with httpx.Client(base_url=guarded.mcp_url, headers=named, trust_env=False) as http:
+    with httpx.Client(base_url=guarded.mcp_url, headers=named, trust_env=False, timeout=60) as http:
         writer, reader = bearer(AGENTS_KEY), bearer(AGENTS_READING_KEYS[0])
 
         assert http.delete("/mcp", headers=reader).status_code == 204

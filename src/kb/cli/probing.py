@@ -47,13 +47,13 @@ class Answer:
             return None
 
 
-def ask(url: str, key: str = "", *, within_seconds: float = ANSWER_WITHIN_SECONDS, reads_body: bool = True) -> Answer:
+def ask(url: str, key: str = "", *, within_seconds: float | None = None, reads_body: bool = True) -> Answer:
     """The answer to GET; raises `NoAnswer`. A body that may have no end is not to be read."""
     try:
         parts = urlsplit(url)
         connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        connection = connect(parts.hostname or "", parts.port, timeout=within_seconds)
+        connection = connect(parts.hostname or "", parts.port, timeout=within_seconds or ANSWER_WITHIN_SECONDS)
         try:
             connection.request("GET", path, headers={"Authorization": f"Bearer {key}"} if key else {})
             response = connection.getresponse()

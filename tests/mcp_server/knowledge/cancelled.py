@@ -1,7 +1,8 @@
 """What is left of a document that was given up."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,18 @@ class Base:
     async def wait_for_reading(self) -> Json:
         """The job that is under way, once its pages are being read."""
         return await self._wait_for_job("running", lambda job: find_page(job) > 0)
+
+    @contextmanager
+    def reading_halted(self) -> Iterator[None]:
+        """What is being read is not read to its end meanwhile, however fast the machine is."""
+        readers = find_readers(self.engine)
+        for reader in readers:
+            reader.suspend()
+        try:
+            yield
+        finally:
+            for reader in readers:
+                reader.resume()
 
     async def wait_for_queued(self) -> Json:
         return await self._wait_for_job("queued", lambda job: True)

@@ -12,7 +12,8 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from kb.client import Json
 
-WITHIN_SECONDS = 60
+# A scan may be read meanwhile, or twice.
+WITHIN_SECONDS = 300
 CALL = "tools/call"
 BOTH = "application/json, text/event-stream"
 
