@@ -25,7 +25,7 @@ def write_pdf(path: Path, page_count: int, sentences_a_page: int) -> Path:
 def test_i4_a_long_pdf_tells_of_its_pages_and_leaves_nothing_when_it_is_cancelled(
     running_engine: EngineProgram, tmp_path: Path
 ) -> None:
-    path = write_pdf(tmp_path / "long.pdf", page_count=1_000, sentences_a_page=30)
+    path = write_pdf(tmp_path / "terns.pdf", page_count=1_000, sentences_a_page=30)
 
     async def run() -> tuple[list[Json], Json, Json]:
         async with asyncio.timeout(120), EngineClient(running_engine.url) as client:
@@ -47,7 +47,7 @@ def test_i4_a_long_pdf_tells_of_its_pages_and_leaves_nothing_when_it_is_cancelle
     running = [job for job in told if job["status"] == "running" and find_page(job) > 1]
     assert all(job["estimated_remaining_seconds"] > 0 for job in running)
     assert listed["total"] == 0
-    assert not any(hit["filename"] == "long.pdf" for hit in found["results"])
+    assert not any(hit["filename"] == "terns.pdf" for hit in found["results"])
     wait_until_no_reader_is_left(running_engine)
 
 
