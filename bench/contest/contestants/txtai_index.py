@@ -4,6 +4,7 @@ It takes vectors only by way of a function from texts to vectors, which here loo
 conditions in its SQL, and look at the best candidates only: its own default.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,21 @@ from txtai.embeddings import Embeddings
 
 from bench.contest.contestant import TOP, Contestant, Document, Query, Vector, Vectors, number_chunks
 
-_given: dict[str, Vector] = {}
+# Several, where chunks say the same.
+_given: defaultdict[str, list[Vector]] = defaultdict(list)
 
 
 def look_up(texts: list[str]) -> Vectors:
     """Each once: all vectors of a large base, kept here, would be counted as its memory."""
-    return np.stack([_given.pop(text) for text in texts])
+    return np.stack([_take(text) for text in texts])
+
+
+def _take(text: str) -> Vector:
+    vectors = _given[text]
+    vector = vectors.pop(0)
+    if not vectors:
+        del _given[text]
+    return vector
 
 
 class Txtai(Contestant):
@@ -45,7 +55,7 @@ class Txtai(Contestant):
             return self._read_texts([number for number, _ in self._index.ann.search(query.vector[None], TOP)[0]])
         if query.mode != "hybrid":
             return None
-        _given[query.text] = query.vector
+        _given[query.text].append(query.vector)
         condition = "" if query.percent is None else f" and part < {query.percent}"
         statement = f"select id, text from txtai where similar(:text){condition}"  # noqa: S608
         found = self._index.search(statement, TOP, parameters={"text": query.text})
@@ -73,5 +83,5 @@ class Txtai(Contestant):
     def _render(self, documents: Iterable[Document]) -> Iterator[tuple[str, dict[str, object], None]]:
         for document in documents:
             for number, text, vector in zip(document.chunk_numbers, document.texts, document.vectors, strict=True):
-                _given[text] = vector
+                _given[text].append(vector)
                 yield str(number), {"text": text, "part": document.part}, None
