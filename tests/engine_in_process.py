@@ -51,7 +51,7 @@ def serving(engine: Engine) -> Iterator[tuple[httpx.Client, uvicorn.Server]]:
         thread.start()
         limits = httpx.Limits(max_connections=None)
         try:
-            with httpx.Client(base_url=url_of(listener) + V1, trust_env=False, timeout=10, limits=limits) as http:
+            with httpx.Client(base_url=url_of(listener) + V1, trust_env=False, timeout=60, limits=limits) as http:
                 yield http, server
         finally:
             server.should_exit = True

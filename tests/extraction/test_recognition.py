@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -16,7 +16,6 @@ from tests.scanned_pages import write_scan
 
 from kb.engine.errors import Unavailable, Unreadable
 from kb.engine.ingestion.extraction.extracted import Picture
-from kb.engine.ingestion.extraction.reader_process import Limits
 from kb.engine.ingestion.extraction.recognition import (
     DEFAULT_LIMITS,
     MAX_DEATHS,
@@ -99,15 +98,12 @@ def test_a_process_is_replaced_before_it_has_eaten_too_much(recognise: Callable[
     assert first != second
 
 
-@pytest.mark.parametrize(
-    ("disturb", "second"),
-    [(signal.SIGSEGV, WORDS[1]), (signal.SIGKILL, WORDS[1]), (signal.SIGSTOP, "extraction_timeout")],
-)
-def test_a_picture_whose_process_is_killed_is_read_again_and_one_that_stops_it_is_left_out(
-    recognise: Callable[..., Recognition], disturb: signal.Signals, second: str
+@pytest.mark.parametrize("disturb", [signal.SIGSEGV, signal.SIGKILL])
+def test_a_picture_whose_process_is_killed_is_read_again(
+    recognise: Callable[..., Recognition], disturb: signal.Signals
 ) -> None:
     """I5"""
-    recognition = recognise([1], processes=1, limits=Limits(seconds_a_part=5))
+    recognition = recognise([1], processes=1)
 
     first = recognition.answer()
     (reader,) = find_readers()
@@ -117,7 +113,28 @@ def test_a_picture_whose_process_is_killed_is_read_again_and_one_that_stops_it_i
     heard = hear_all(recognition, 2)
 
     assert first.text == WORDS[0]
-    assert heard == [second, WORDS[2]]
+    assert heard == [WORDS[1], WORDS[2]]
+
+
+def test_a_picture_that_stops_its_process_is_left_out(
+    recognise: Callable[..., Recognition], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """I5"""
+    recognition = recognise([1], processes=1)
+
+    first = recognition.answer()
+    (reader,) = find_readers()
+    reader.suspend()
+    for name in ("2", "3"):
+        recognition.ask(Picture(name))
+    with monkeypatch.context() as for_the_second:
+        # Those before and behind it have a process started, which may take long on a busy machine.
+        for_the_second.setitem(vars(DEFAULT_LIMITS), "seconds_a_part", 5)
+        second = hear_all(recognition, 1)
+    third = hear_all(recognition, 1)
+
+    assert first.text == WORDS[0]
+    assert (second, third) == (["extraction_timeout"], [WORDS[2]])
 
 
 @contextmanager
@@ -128,7 +145,9 @@ def killing_readers() -> Iterator[None]:
     def kill() -> None:
         while not done.wait(0.001):
             for reader in find_readers():
-                reader.kill()
+                # It may be gone meanwhile.
+                with suppress(psutil.NoSuchProcess):
+                    reader.kill()
 
     with ThreadPoolExecutor(1) as threads:
         killing = threads.submit(kill)
@@ -206,7 +225,8 @@ def test_whoever_cancels_does_not_wait_for_a_picture(recognise: Callable[..., Re
         hear_all(recognition, 3)
     recognition.close()
 
-    assert time.monotonic() < cancelled_at + 2
+    # Else it would wait half an hour.
+    assert time.monotonic() < cancelled_at + 60
     assert find_readers() == []
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -16,14 +17,15 @@ from kb.engine.errors import Unavailable, Unreadable
 from kb.engine.ingestion.extraction.reader_process import Limits
 from kb.engine.ingestion.extraction.sandbox import Extraction, open_extraction
 
-# More than the pipe holds, so that the reader is still at work when its first part is here.
-MANY_PARTS = 16
+# When a reader is killed, its pipe and what was taken out of it hold up to 40 parts. So the fourth one is still at
+# work, too, when its first part is here.
+MANY_PARTS = 200
 
 
 @pytest.fixture(scope="module")
 def long_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("texts") / "long.txt"
-    paragraphs = (f"Paragraph {number}. " + "word " * 100 for number in range(MANY_PARTS * 1_000))
+    paragraphs = (f"Paragraph {number}. " + "word " * 100 for number in range(MANY_PARTS * 100))
     path.write_text("\n\n".join(paragraphs))
     return path
 
@@ -49,24 +51,25 @@ def read_on(extraction: Extraction, *, disturb: signal.Signals, times: int) -> l
     for sections in extraction.parts():
         lengths.append(sum(len(section.text) for section in sections))
         if len(lengths) <= times:
-            for reader in wait_for_readers():
-                reader.send_signal(disturb)
+            for reader in find_readers():
+                # It may be gone meanwhile: parts that it has sent still come.
+                with suppress(psutil.NoSuchProcess):
+                    reader.send_signal(disturb)
     return lengths
 
 
-def wait_for_readers() -> list[psutil.Process]:
-    """One that has taken the place of another may still be starting."""
-    deadline = time.monotonic() + 1
-    while not (readers := find_readers()) and time.monotonic() < deadline:
-        time.sleep(0.005)
-    return readers
-
-
-@pytest.mark.parametrize("disturb", [signal.SIGKILL, signal.SIGSEGV, signal.SIGSTOP])
-def test_a_part_that_kills_or_stops_the_reader_is_skipped_and_named(long_text: Path, disturb: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("disturb", "limits"),
+    [
+        (signal.SIGKILL, Limits(characters_ahead=0)),
+        (signal.SIGSEGV, Limits(characters_ahead=0)),
+        (signal.SIGSTOP, Limits(characters_ahead=0, seconds_a_part=10)),
+    ],
+)
+def test_a_part_that_kills_or_stops_the_reader_is_skipped_and_named(
+    long_text: Path, disturb: signal.Signals, limits: Limits
+) -> None:
     """I5"""
-    limits = Limits(seconds_a_part=1, characters_ahead=0)
-
     with open_extraction("txt", long_text, watch=nothing, limits=limits) as extraction:
         lengths = read_on(extraction, disturb=disturb, times=1)
 
@@ -81,7 +84,7 @@ def test_a_reader_that_dies_again_and_again_is_given_up(long_text: Path) -> None
         open_extraction("txt", long_text, watch=nothing, limits=Limits(characters_ahead=0)) as extraction,
         pytest.raises(Unreadable) as refused,
     ):
-        read_on(extraction, disturb=signal.SIGKILL, times=MANY_PARTS)
+        read_on(extraction, disturb=signal.SIGKILL, times=extraction.head.part_count)
 
     assert refused.value.code == "extraction_limit"
     assert len(extraction.unread) == 4
@@ -109,7 +112,8 @@ def test_whoever_cancels_does_not_wait_for_a_reader_that_hangs(long_text: Path) 
         with pytest.raises(Cancelled):
             list(parts)
 
-    assert time.monotonic() < suspended_at + 2
+    # Else it would wait a minute.
+    assert time.monotonic() < suspended_at + 30
     assert not reader.is_running()
 
 
@@ -171,7 +175,7 @@ def test_a_reader_dies_with_its_parent(long_text: Path) -> None:
 
         parent.kill()
 
-    _, alive = psutil.wait_procs([reader, fork_server], timeout=5)
+    _, alive = psutil.wait_procs([reader, fork_server], timeout=60)
     assert alive == []
 
 
@@ -197,8 +201,8 @@ def test_what_takes_more_than_a_document_may_is_refused(long_text: Path, limits:
 def test_a_reader_that_computes_without_end_is_ended(tmp_path: Path) -> None:
     """I5"""
     endless = tmp_path / "endless.txt"
-    # Each of these is taken apart and put together again.
-    endless.write_text("e\u0301\u0323" * 20_000_000)
+    # One letter's accents are put in order by comparing each with all before it.
+    endless.write_text("e" + "\u0301\u0323" * 100_000)
 
     with pytest.raises(Unreadable) as refused:
         read_file(endless, Limits(cpu_seconds=1))

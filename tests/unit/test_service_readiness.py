@@ -62,8 +62,8 @@ def test_systemd_is_told_once_engine_and_mcp_server_answer(
 
 def test_nobody_is_told_where_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
-    before = threading.active_count()
+    before = threading.enumerate()
 
     tell_when_ready("http://127.0.0.1:9/health")
 
-    assert threading.active_count() == before
+    assert [thread for thread in threading.enumerate() if thread not in before] == []

@@ -1,5 +1,6 @@
 import re
 import time
+import timeit
 
 import pytest
 from hypothesis import given
@@ -98,11 +99,11 @@ def test_an_empty_text_has_an_empty_snippet() -> None:
 def test_a_huge_chunk_costs_no_more_than_its_beginning() -> None:
     text = "word " * 200_000
 
-    started = time.process_time()
-    snippet = cut_snippet(text, ["word"])
+    # The best of three: a collection of all the garbage of other tests may fall into one.
+    seconds = min(timeit.repeat(lambda: cut_snippet(text, ["word"]), timer=time.process_time, number=1, repeat=3))
 
-    assert time.process_time() - started < 0.2
-    assert snippet.endswith("…")
+    assert seconds < 0.2
+    assert cut_snippet(text, ["word"]).endswith("…")
 
 
 @given(

@@ -1,7 +1,5 @@
 """What the tables in PostgreSQL must keep to, beyond what a caller of the store can see."""
 
-import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import NoReturn
 
@@ -9,6 +7,7 @@ import psycopg
 import pytest
 from tests.backends import MODEL, PostgresBackend
 from tests.handmade_documents import LATER, NOW, add, add_note, found_by_text, found_by_vector, index, note, revision
+from tests.waiting import wait_until
 
 from kb.engine.errors import TooBroad, Unavailable
 from kb.engine.model import CheckCursor, DamageKind, DocumentChange, NoteSubmission, Scope
@@ -161,19 +160,17 @@ def ask_for_ever(db: PostgresConnection) -> NoReturn:
         db.execute("SELECT pg_sleep(0.01)").fetchall()
 
 
-def test_closing_ends_what_is_under_way(backend: PostgresBackend) -> None:
-    database, begun = Database(backend.url), threading.Event()
+def test_closing_ends_what_is_under_way(backend: PostgresBackend, sql: psycopg.Connection) -> None:
+    database = Database(backend.url)
+    asleep = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
 
     def read() -> None:
         with database.read() as db:
-            begun.set()
             db.execute("SELECT pg_sleep(60)").fetchall()
 
     with ThreadPoolExecutor(1) as threads:
         reading = threads.submit(read)
-        assert begun.wait(10)
-        # The statement may not have reached the server yet.
-        time.sleep(0.2)
+        wait_until(lambda: sql.execute(asleep).fetchall() != [], "the statement has reached the server")
         database.close()
         assert isinstance(reading.exception(timeout=10), Unavailable)
     with pytest.raises(Unavailable), database.read():

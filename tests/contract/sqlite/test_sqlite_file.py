@@ -50,9 +50,10 @@ def bytes_on_disk(folder: Path) -> bytes:
 
 
 def traces_of(secrets: list[str], folder: Path) -> list[str]:
-    """Which secrets are in the file, whole or spaced out as the keyword index has them."""
+    """Which secrets are in the file, whole, spaced out as the keyword index has them, or their beginnings."""
     content = bytes_on_disk(folder)
-    spellings = {secret: (secret, " ".join(secret), secret[:3]) for secret in secrets}
+    # Three letters might stand in a number that is drawn by lot.
+    spellings = {secret: (secret, " ".join(secret), secret[:6]) for secret in secrets}
     return [secret for secret, forms in spellings.items() if any(form.encode() in content for form in forms)]
 
 
