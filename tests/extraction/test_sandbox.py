@@ -1,12 +1,14 @@
 """What a reader does to its process stays in its process."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 import psutil
@@ -45,17 +47,17 @@ def no_reader_is_left() -> Iterator[None]:
     assert find_readers() == []
 
 
-def read_on(extraction: Extraction, *, disturb: signal.Signals, times: int) -> list[int]:
-    """The lengths of all parts, when the reader gets the signal after each of the first parts that it sends."""
-    lengths = []
+def read_on(extraction: Extraction, *, disturb: signal.Signals, times: int) -> list[str]:
+    """The texts of all parts, when the reader gets the signal after each of the first parts that it sends."""
+    texts = []
     for sections in extraction.parts():
-        lengths.append(sum(len(section.text) for section in sections))
-        if len(lengths) <= times:
+        texts.append("\n\n".join(section.text for section in sections))
+        if len(texts) <= times:
             for reader in find_readers():
                 # It may be gone meanwhile: parts that it has sent still come.
                 with suppress(psutil.NoSuchProcess):
                     reader.send_signal(disturb)
-    return lengths
+    return texts
 
 
 @pytest.mark.parametrize(
@@ -71,11 +73,15 @@ def test_a_part_that_kills_or_stops_the_reader_is_skipped_and_named(
 ) -> None:
     """I5"""
     with open_extraction("txt", long_text, watch=nothing, limits=limits) as extraction:
-        lengths = read_on(extraction, disturb=disturb, times=1)
+        texts = read_on(extraction, disturb=disturb, times=1)
 
-        assert len(lengths) == extraction.head.part_count >= MANY_PARTS
+        assert len(texts) == extraction.head.part_count >= MANY_PARTS
         (unread,) = extraction.unread
-        assert [number for number, length in enumerate(lengths, start=1) if length == 0] == [unread]
+        assert [number for number, text in enumerate(texts, start=1) if not text] == [unread]
+    paragraphs = [int(number) for number in re.findall(r"Paragraph (\d+)\.", "\n\n".join(texts))]
+    (gap,) = [(one, other) for one, other in pairwise(paragraphs) if other != one + 1]
+    assert gap[0] < gap[1]
+    assert (paragraphs[0], paragraphs[-1]) == (0, MANY_PARTS * 100 - 1)
 
 
 def test_a_reader_that_dies_again_and_again_is_given_up(long_text: Path) -> None:
