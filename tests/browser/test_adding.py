@@ -266,7 +266,9 @@ def test_a_hundred_files_are_sent_a_few_at_a_time_and_all_can_be_cancelled(page:
 
     page.on("request", begin)
     page.on("response", lambda response: under_way.discard(response.request))
-    drop_files(page, {f"leaf-{number}.txt": f"Leaf {number} of the herbarium.".encode() for number in range(120)})
+    leaves = {f"leaf-{number}.txt": f"Leaf {number} of the herbarium.".encode() for number in range(120)}
+    # While the first is read, the others are not.
+    drop_files(page, {"herbarium.txt": LEDGER, **leaves})
     expect(tray_of(page)).to_contain_text(re.compile(r"\d+ waiting"))
     expect(tray_of(page)).not_to_contain_text("waiting", timeout=READ_WITHIN_MS)
     page.get_by_role("button", name="Cancel all").click()
