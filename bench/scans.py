@@ -11,6 +11,7 @@ import statistics
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import Any
 import httpx
 import psutil
 from tests.extraction.ocr.printed_pages import print_pages
-from tests.reading import is_reader
+from tests.reading import find_readers_of
 
 from bench.engine_process import start_engine
 from bench.figures import p95
@@ -97,11 +98,9 @@ def search(client: httpx.Client, query: str) -> float:
 
 def weigh_readers(engine: psutil.Process) -> int:
     weights = [0]
-    for process in engine.children(recursive=True):
-        try:
-            weights += [process.memory_info().rss] if is_reader(process) else []
-        except psutil.NoSuchProcess:
-            continue
+    for reader in find_readers_of(engine):
+        with suppress(psutil.NoSuchProcess):
+            weights.append(reader.memory_info().rss)
     return max(weights)
 
 

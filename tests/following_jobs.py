@@ -4,7 +4,7 @@ import re
 
 import psutil
 from tests.engine_program import EngineProgram
-from tests.reading import is_reader
+from tests.reading import find_readers_of
 from tests.waiting import wait_until
 
 from kb.client import FINISHED, EngineClient, Json
@@ -34,9 +34,9 @@ def find_page(job: Json) -> int:
     return int(found[1]) if found else 0
 
 
-def find_readers(engine: EngineProgram) -> list[psutil.Process]:
-    """Processes of the engine that read a document."""
-    return [process for process in psutil.Process(engine.process.pid).children(recursive=True) if is_reader(process)]
+def find_readers(engine: EngineProgram, *kinds: str) -> list[psutil.Process]:
+    """Processes of the engine that read a document; or those of these kinds alone."""
+    return find_readers_of(psutil.Process(engine.process.pid), *kinds)
 
 
 async def newest_event(client: EngineClient) -> int:

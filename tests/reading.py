@@ -15,6 +15,8 @@ from kb.engine.ingestion.extraction.sandbox import DEFAULT_LIMITS, open_extracti
 from kb.engine.ingestion.sections import Section
 
 SAMPLES = Path(__file__).parent / "samples"
+FILE_READER = file_child.PROCESS_NAME
+PICTURE_READER = ocr_child.PROCESS_NAME
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,14 @@ def list_sections(extracted: Extracted) -> list[list[Section]]:
     return [[item for item in part if isinstance(item, Section)] for part in list_parts(extracted)]
 
 
-def is_reader(process: psutil.Process) -> bool:
-    """Whether it reads a document, or its pictures."""
+def find_readers_of(parent: psutil.Process, *kinds: str) -> list[psutil.Process]:
+    """Those of its processes that read a document, or its pictures; or of these kinds alone."""
+    kinds = kinds or (FILE_READER, PICTURE_READER)
+    return [process for process in parent.children(recursive=True) if _name_of(process) in kinds]
+
+
+def _name_of(process: psutil.Process) -> str | None:
     try:
-        return process.name() in (file_child.PROCESS_NAME, ocr_child.PROCESS_NAME)
-    except (psutil.NoSuchProcess, psutil.ZombieProcess):
-        return False
+        return str(process.name())
+    except psutil.NoSuchProcess:
+        return None

@@ -8,10 +8,10 @@ import psutil
 from tests.amounts import amount
 from tests.engine_program import EngineProgram
 from tests.following_jobs import find_page, find_readers, follow_job, newest_event, wait_until_no_reader_is_left
+from tests.reading import PICTURE_READER
 from tests.scanned_pages import write_scan
 
 from kb.client import EngineClient, Json
-from kb.engine.ingestion.extraction.ocr import child as ocr_child
 from kb.engine.ingestion.extraction.recognition import MAX_PROCESSES, PICTURES_PER_PROCESS
 
 CANCELLED_AT_PAGE = 4
@@ -102,8 +102,7 @@ def test_i5_a_long_scan_takes_no_more_processes_and_memory_than_a_short_one(
 def weigh_readers_of_pictures(engine: EngineProgram) -> dict[int, int]:
     """What each takes of memory, by its number."""
     weights = {}
-    for process in find_readers(engine):
+    for process in find_readers(engine, PICTURE_READER):
         with contextlib.suppress(psutil.NoSuchProcess):
-            if process.name() == ocr_child.PROCESS_NAME:
-                weights[process.pid] = process.memory_info().rss
+            weights[process.pid] = process.memory_info().rss
     return weights

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.reading import is_reader
+from tests.reading import find_readers_of
 from tests.scanned_pages import write_scan
 
 from kb.engine.errors import Unavailable, Unreadable
@@ -33,7 +33,7 @@ def nothing() -> None:
 
 
 def find_readers() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children(recursive=True) if is_reader(child)]
+    return find_readers_of(psutil.Process())
 
 
 @pytest.fixture(autouse=True)

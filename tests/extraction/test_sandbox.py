@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.reading import SAMPLES, is_reader, read_file
+from tests.reading import SAMPLES, find_readers_of, read_file
 
 from kb.engine.errors import Unavailable, Unreadable
 from kb.engine.ingestion.extraction.reader_process import Limits
@@ -38,7 +38,7 @@ def nothing() -> None:
 
 def find_readers() -> list[psutil.Process]:
     """Those that read a document: the tests have other children, and some of these tests kill."""
-    return [child for child in psutil.Process().children(recursive=True) if is_reader(child)]
+    return find_readers_of(psutil.Process())
 
 
 @pytest.fixture(autouse=True)

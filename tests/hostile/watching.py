@@ -13,13 +13,11 @@ from pathlib import Path
 import httpx
 import psutil
 from tests.engine_program import EngineProgram
+from tests.reading import FILE_READER, PICTURE_READER, find_readers_of
 from tests.waiting import wait_until
 
-from kb.engine.ingestion.extraction import file_child
-from kb.engine.ingestion.extraction.ocr import child as ocr_child
-
 WORKER = "kb.engine.processes.worker_process"
-KINDS = {file_child.PROCESS_NAME: "reader", ocr_child.PROCESS_NAME: "reader of pictures"}
+KINDS = {FILE_READER: "reader", PICTURE_READER: "reader of pictures"}
 WAIT_SECONDS = 30
 _TRACED = "%network,open,openat,creat,mkdir,mkdirat,link,linkat,symlink,symlinkat,rename,renameat,renameat2,execve"
 _CHANGES = re.compile(r"O_WRONLY|O_RDWR|O_CREAT| (?:creat|mkdir|link|symlink|rename)(?:at|at2)?\(")
@@ -33,7 +31,7 @@ def find_worker(engine: EngineProgram) -> psutil.Process:
 
 
 def find_readers(worker: psutil.Process) -> list[psutil.Process]:
-    return [process for process in worker.children(recursive=True) if _name_of(process) == file_child.PROCESS_NAME]
+    return find_readers_of(worker, FILE_READER)
 
 
 def _runs(process: psutil.Process, module: str) -> bool:
@@ -41,13 +39,6 @@ def _runs(process: psutil.Process, module: str) -> bool:
         return any(module in argument for argument in process.cmdline())
     except psutil.NoSuchProcess:
         return False
-
-
-def _name_of(process: psutil.Process) -> str | None:
-    try:
-        return str(process.name())
-    except psutil.NoSuchProcess:
-        return None
 
 
 def megabytes(process: psutil.Process) -> float:

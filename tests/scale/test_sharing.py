@@ -4,7 +4,6 @@ import asyncio
 import io
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -13,6 +12,7 @@ import psycopg
 import pytest
 from tests.engine_program import EngineProgram
 from tests.pdf_files import make_text_pdf
+from tests.reading import PICTURE_READER, find_readers_of
 from tests.scale.cluster import Cluster, Host, open_cluster, settings_of
 from tests.scanned_pages import write_scan
 from tests.servers.postgres import PostgresServer
@@ -20,7 +20,6 @@ from tests.servers.seaweedfs import SeaweedFs
 from tests.waiting import wait_until
 
 from kb.client import EngineClient, Json
-from kb.engine.ingestion.extraction.ocr.child import PROCESS_NAME
 
 RECOVERED_WITHIN_SECONDS = 30.0
 
@@ -106,10 +105,8 @@ def find_reading_worker(cluster: Cluster) -> tuple[Host, psutil.Process]:
 
     def is_found() -> bool:
         for worker in cluster.workers:
-            for process in psutil.Process(worker.process.pid).children(recursive=True):
-                with suppress(psutil.NoSuchProcess):
-                    if process.name() == PROCESS_NAME:
-                        found.append((worker, process))
+            readers = find_readers_of(psutil.Process(worker.process.pid), PICTURE_READER)
+            found.extend((worker, reader) for reader in readers)
         return bool(found)
 
     wait_until(is_found, "a worker has a picture read")
