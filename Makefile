@@ -213,11 +213,11 @@ nginx:
 		echo "nginx is not installed, so the tests that need it are left out. Install it." >&2; \
 		test -z "$$CI"; }
 
-# Debian's names for it: the one without windows takes a third less of the processor for each page. Playwright would
-# fetch a browser of its own, from a host that not everybody reaches.
+# Two of Debian's packages: the one without windows takes a third less of the processor for each page, but takes no
+# extensions. Playwright would fetch a browser of its own, from a host that not every machine reaches.
 chromium:
-	@command -v chromium-headless-shell >/dev/null || $(call apt_install,chromium-headless-shell) || \
-	command -v chromium >/dev/null || $(call apt_install,chromium) || { \
+	@command -v chromium-headless-shell >/dev/null && command -v chromium >/dev/null || \
+	$(call apt_install,chromium-headless-shell chromium) || command -v chromium >/dev/null || { \
 		echo "chromium is not installed, so the tests that need it are left out. Install it." >&2; \
 		test -z "$$CI"; }
 

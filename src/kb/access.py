@@ -8,8 +8,10 @@ always, key or no key.
 import hashlib
 import hmac
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from starlette.datastructures import Headers
 
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -33,25 +35,44 @@ class Access:
 
 
 class AllowedNames:
-    """The hosts under which a program may be called, and those whose pages may call it. They ask for whole headers."""
+    """The hosts under which a program may be called, and the pages that may call it."""
 
     def __init__(self, access: Access) -> None:
         self._hosts = {host.lower() for host in access.hosts}
         self._origins = {origin.lower() for origin in access.origins}
 
-    def allow_host(self, hosts: Sequence[str]) -> bool:
+    def allow_host(self, headers: Headers) -> bool:
+        hosts = headers.getlist("host")
         return len(hosts) == 1 and _without_port(hosts[0]) in self._hosts
 
-    def allow_origin(self, origins: Iterable[str]) -> bool:
-        return all(self._is_known(origin.lower()) for origin in origins)
+    def allow_sender(self, headers: Headers, *, own_origin: str | None) -> bool:
+        """Whether a request comes from no page, from a page of `own_origin`, or from one that was configured."""
+        origins = {origin.lower() for origin in headers.getlist("origin")}
+        if origins and origins <= self._origins:
+            return True
+        return origins <= {own_origin} and not _is_sent_by_another_page(headers)
 
-    def _is_known(self, origin: str) -> bool:
-        return origin in self._origins or _without_port(origin.partition("://")[2]) in self._origins
+
+def _is_sent_by_another_page(headers: Headers) -> bool:
+    """Whether a browser says so in Sec-Fetch-Site, which it sends without an Origin too.
+
+    `none` means an address that a person typed, which is a navigation. Extensions send `none` as well, but for them
+    it is no navigation.
+    """
+    sites = {site.lower() for site in headers.getlist("sec-fetch-site")}
+    if sites == {"none"}:
+        return headers.get("sec-fetch-mode") != "navigate"
+    return not sites <= {"same-origin"}
 
 
-def is_from_another_site(origins: Sequence[str], fetch_site: str | None) -> bool:
-    """Of a request without an Origin, a browser tells in Sec-Fetch-Site what it would otherwise keep to itself."""
-    return not origins and (fetch_site or "").lower() in ("cross-site", "same-site")
+def origin_of_own_pages(scheme: str, headers: Headers) -> str:
+    """The origin of a page that this program serves under the Host of the request.
+
+    A proxy with TLS gives the scheme in X-Forwarded-Proto. A page cannot set this header: the browser would ask in a
+    preflight request first, and those are refused.
+    """
+    is_encrypted = "https" in (scheme, headers.get("x-forwarded-proto", "").lower())
+    return f"{'https' if is_encrypted else 'http'}://{headers.get('host', '').lower()}"
 
 
 def bearer_key(authorization: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ GUARDED = replace(
     writing_keys=(KEY,),
     reading_keys=(READING_KEY,),
     hosts=("testserver", "[::1]", "kb.example"),
-    origins=("localhost", "[::1]", "https://notes.example"),
+    origins=("https://notes.example", "http://localhost:5173"),
 )
 PUBLIC = {"/health/live", "/health/ready"}
 
@@ -132,14 +132,56 @@ def test_e1_another_host_is_refused_everywhere(guarded: TestClient, host: str, p
     assert "access" not in assert_problem(response, 403, "forbidden")
 
 
+@pytest.mark.parametrize("origin", ["http://localhost:5173", "https://NOTES.example", "http://testserver"])
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "same-origin"])
+def test_e30_configured_origin_may_call_whatever_its_site(guarded: TestClient, origin: str, site: str) -> None:
+    headers = {b"Origin": origin.encode(), b"Sec-Fetch-Site": site.encode(), **bearer(KEY)}
+
+    response = guarded.get(f"{V1}/status", headers=headers)
+
+    is_own_page = origin == "http://testserver"
+    assert response.status_code == (403 if is_own_page and site != "same-origin" else 200)
+    assert "access-control-allow-origin" not in response.headers
+
+
 @pytest.mark.parametrize(
-    "origin", ["http://localhost:5173", "http://LOCALHOST", "http://[::1]:3000", "https://notes.example"]
+    ("host", "origin", "forwarded"),
+    [
+        ("testserver", "http://testserver", ""),
+        ("testserver:8000", "http://testserver:8000", ""),
+        ("[::1]:8000", "http://[::1]:8000", ""),
+        ("kb.example", "https://kb.example", "https"),
+        ("kb.example:8443", "https://KB.example:8443", "https"),
+    ],
 )
-def test_e1_a_known_origin_may_call(guarded: TestClient, origin: str) -> None:
-    response = guarded.get(f"{V1}/status", headers={b"Origin": origin.encode(), **bearer(KEY)})
+def test_e30_page_of_the_engine_may_call_it(guarded: TestClient, host: str, origin: str, forwarded: str) -> None:
+    headers = {b"Host": host.encode(), b"Origin": origin.encode(), b"Sec-Fetch-Site": b"same-origin", **bearer(KEY)}
+
+    response = guarded.get(f"{V1}/status", headers={**headers, b"X-Forwarded-Proto": forwarded.encode()})
 
     assert response.status_code == 200
-    assert "access-control-allow-origin" not in response.headers
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://[::1]",
+        "http://[::1]:3000",
+        "https://[::1]:8000",
+        "evil://[::1]:8000",
+        "chrome-extension://[::1]:8000",
+        "[::1]:8000",
+        "http://localhost:8000",
+        "http://127.0.0.1:8000",
+        "http://localhost",
+        "localhost",
+    ],
+)
+def test_e30_page_of_another_port_or_scheme_is_refused(guarded: TestClient, origin: str) -> None:
+    headers = {b"Host": b"[::1]:8000", b"Origin": origin.encode(), **bearer(KEY)}
+
+    for path in (f"{V1}/status", "/health/live", "/"):
+        assert_problem(guarded.get(path, headers=headers), 403, "forbidden")
 
 
 @pytest.mark.parametrize(
@@ -174,21 +216,35 @@ def test_e1_a_foreign_origin_is_refused_even_by_an_open_engine(
 
 
 def test_e1_one_known_origin_does_not_vouch_for_another(api: TestClient) -> None:
-    response = api.get(f"{V1}/status", headers=[("Origin", "http://localhost"), ("Origin", "https://evil.example")])
+    response = api.get(f"{V1}/status", headers=[("Origin", "http://testserver"), ("Origin", "https://evil.example")])
 
     assert_problem(response, 403, "forbidden")
 
 
-@pytest.mark.parametrize("site", ["cross-site", "same-site", "Cross-Site"])
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "Cross-Site", "", "unknown"])
 def test_e1_a_page_of_another_site_is_refused_also_without_an_origin(api: TestClient, site: str) -> None:
     response = api.get(f"{V1}/status", headers={"Sec-Fetch-Site": site})
 
     assert_problem(response, 403, "forbidden")
 
 
-@pytest.mark.parametrize("site", ["same-origin", "none"])
-def test_e1_the_engine_s_own_page_and_a_typed_address_are_let_in(api: TestClient, site: str) -> None:
-    assert api.get(f"{V1}/status", headers={"Sec-Fetch-Site": site}).status_code == 200
+@pytest.mark.parametrize(("site", "mode"), [("same-origin", "cors"), ("none", "navigate")])
+def test_e1_the_engine_s_own_page_and_a_typed_address_are_let_in(api: TestClient, site: str, mode: str) -> None:
+    response = api.get(f"{V1}/status", headers={"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode})
+
+    assert response.status_code == 200
+
+
+def test_e30_extension_without_origin_is_refused(api: TestClient) -> None:
+    response = api.get(f"{V1}/status", headers={"Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "cors"})
+
+    assert_problem(response, 403, "forbidden")
+
+
+def test_e30_link_on_another_page_opens_the_engine_page(api: TestClient) -> None:
+    response = api.get("/", headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"})
+
+    assert response.status_code == 200
 
 
 def test_e1_a_form_of_another_page_cannot_add_a_note(api: TestClient) -> None:

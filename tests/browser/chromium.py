@@ -45,6 +45,13 @@ def find_chromium() -> str:
     return str(found)
 
 
+def find_chromium_with_extensions() -> str:
+    """The one without windows takes no extensions."""
+    found = shutil.which("chromium")
+    need_installed("chromium", is_there=found is not None)
+    return str(found)
+
+
 @contextmanager
 def open_context(browser: Browser, engine_url: str, watch: Watch, look: Look = LIGHT) -> Iterator[BrowserContext]:
     """The windows of one person, whose browser has nothing in its stores, and reaches nobody but that engine."""

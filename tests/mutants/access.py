@@ -65,15 +65,15 @@ ACCESS = (
     Mutant(
         "Any Origin may call.",
         SHARED,
-        "return all(self._is_known(origin.lower()) for origin in origins)",
-        "return True",
+        "        return origins <= {own_origin} and not",
+        "        return not",
         API_ACCESS,
     ),
     Mutant(
         "A page of another site may call if it sends no Origin.",
         SHARED,
-        'return not origins and (fetch_site or "").lower() in ("cross-site", "same-site")',
-        "return False",
+        '    return not sites <= {"same-origin"}',
+        "    return False",
         API_ACCESS,
     ),
     Mutant(
@@ -115,8 +115,8 @@ ACCESS = (
     Mutant(
         "A page in a sandbox may call.",
         SHARED,
-        "return origin in self._origins or",
-        'return origin == "null" or origin in self._origins or',
+        "return origins <= {own_origin}",
+        'return origins <= {own_origin, "null"}',
         "tests/security/test_web_pages.py::test_no_page_gets_at_a_program",
     ),
     Mutant(

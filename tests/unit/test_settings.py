@@ -56,18 +56,38 @@ def test_an_empty_variable_counts_as_not_set(tmp_path: Path) -> None:
 
 
 def test_lists_are_separated_by_commas_or_written_as_toml_arrays(tmp_path: Path) -> None:
-    write_config(tmp_path, 'allowed_origins = ["a.example", "b.example"]')
+    write_config(tmp_path, 'allowed_hosts = ["a.example", "b.example"]')
 
-    engine = read_engine(tmp_path, {"KB_ALLOWED_HOSTS": "a.example, b.example,"})
+    engine = read_engine(tmp_path, {})
+    mcp = read_mcp(tmp_path, {"KB_MCP_ALLOWED_HOSTS": "a.example, b.example,"})
 
-    assert engine.allowed_hosts == engine.allowed_origins == ("a.example", "b.example")
+    assert engine.allowed_hosts == mcp.mcp_allowed_hosts == ("a.example", "b.example")
+
+
+def test_origins_are_written_as_a_browser_sends_them(tmp_path: Path) -> None:
+    """E30."""
+    given = "https://Notes.example:443/, http://[::1]:5173, chrome-extension://abcdef"
+
+    engine = read_engine(tmp_path, {"KB_ALLOWED_ORIGINS": given})
+
+    assert engine.allowed_origins == ("https://notes.example", "http://[::1]:5173", "chrome-extension://abcdef")
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["kb.example.org", "localhost:5173", "null", "*", "https://*.example", "https://a@b", "https://a/b", "h://"],
+)
+def test_origin_that_no_browser_sends_is_refused(tmp_path: Path, origin: str) -> None:
+    """E30."""
+    with pytest.raises(settings.SettingsError, match="KB_ALLOWED_ORIGINS"):
+        read_engine(tmp_path, {"KB_ALLOWED_ORIGINS": origin})
 
 
 def test_the_own_address_is_accepted_with_the_loopback_names(tmp_path: Path) -> None:
     engine = read_engine(tmp_path, {"KB_HOST": "192.168.1.5"})
 
     assert engine.accepted_hosts == ("localhost", "127.0.0.1", "[::1]", "192.168.1.5")
-    assert engine.accepted_origins == engine.accepted_hosts
+    assert engine.allowed_origins == ()
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "[::1]", "localhost"])  # noqa: S104  only a value here
@@ -274,7 +294,7 @@ def test_the_mcp_server_has_keys_names_and_an_address_of_its_own(tmp_path: Path)
     mcp = read_mcp(tmp_path, environ)
 
     assert (mcp.mcp_api_key.get_secret_value(), mcp.api_key.get_secret_value()) == ("agents", "engines")
-    assert mcp.accepted_hosts == mcp.accepted_origins == (*settings.LOOPBACK_NAMES, "10.0.0.7")
+    assert mcp.accepted_hosts == (*settings.LOOPBACK_NAMES, "10.0.0.7")
     assert (mcp.mcp_port, mcp.mcp_toolsets, mcp.mcp_upload_ttl_seconds) == (3000, ("kb", "knowledge"), 600)
     assert mcp.mcp_collections == ("documents", "memory", "workspace")
 

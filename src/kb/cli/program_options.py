@@ -77,7 +77,7 @@ def make_mcp_options(settings: "McpSettings", engine_url: str) -> "McpOptions":
         writing_keys=every_key(settings.mcp_api_key),
         reading_keys=every_key(settings.mcp_api_key_readonly),
         hosts=settings.accepted_hosts,
-        origins=settings.accepted_origins,
+        origins=settings.mcp_allowed_origins,
     )
     return McpOptions(
         engine_url=engine_url,

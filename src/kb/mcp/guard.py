@@ -8,7 +8,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kb.access import SECURITY_HEADERS, Access, AllowedNames, KeyRing, bearer_key, is_from_another_site
+from kb.access import SECURITY_HEADERS, Access, AllowedNames, KeyRing, bearer_key
 from kb.mcp.caller import Caller, note_caller
 from kb.mcp.refusals import refuse
 from kb.serving import IS_ADMITTED
@@ -16,6 +16,10 @@ from kb.version import VERSION
 
 HEALTH_PATH = "/health"
 ANSWER_HEADERS = {"Server": f"kb-mcp/{VERSION}", **SECURITY_HEADERS}
+FOREIGN_PAGE = (
+    "Web pages may not call this server. If the page is yours, add its origin, such as https://chat.example:8443, to "
+    "KB_MCP_ALLOWED_ORIGINS."
+)
 # How a web page sends the key, which cannot set headers on a WebSocket: among the protocols it offers.
 KEY_PROTOCOL = "bearer."
 
@@ -49,16 +53,13 @@ class Guard:
 
     def _admit(self, connection: HTTPConnection) -> Caller | Response:
         headers = connection.headers
-        if not self._names.allow_host(headers.getlist("host")):
+        if not self._names.allow_host(headers):
             return refuse(
                 421, "host_not_allowed", "This Host is not allowed. Add it to KB_MCP_ALLOWED_HOSTS if it is yours."
             )
-        origins = headers.getlist("origin")
-        if not self._names.allow_origin(origins):
-            told = "This Origin is not allowed. Add it to KB_MCP_ALLOWED_ORIGINS if it is yours."
-            return refuse(403, "origin_not_allowed", told)
-        if is_from_another_site(origins, headers.get("sec-fetch-site")):
-            return refuse(403, "origin_not_allowed", "Pages of other sites may not call this server.")
+        # The server has no pages.
+        if not self._names.allow_sender(headers, own_origin=None):
+            return refuse(403, "origin_not_allowed", FOREIGN_PAGE)
         if self._keys.is_open:
             return Caller("anyone", can_write=True)
         if connection.scope["path"] == HEALTH_PATH:

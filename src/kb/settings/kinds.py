@@ -134,6 +134,22 @@ def _check_toolsets(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+def _check_origin(text: str) -> str:
+    """An origin as a browser writes it: in lower case, without the port that the scheme has anyway."""
+    origin = text.lower().rstrip("/")
+    parts = urlsplit(origin)
+    is_origin = parts.netloc == origin.partition("://")[2] and parts.hostname and parts.port != 0
+    if not is_origin or re.search(r"[\s@*,]", origin):
+        raise ValueError("not an origin")
+    default_port = {"http": ":80", "https": ":443"}.get(parts.scheme, ":")
+    return origin.removesuffix(default_port)
+
+
+Origins = Annotated[
+    tuple[Annotated[str, AfterValidator(_check_origin)], ...],
+    BeforeValidator(_split_list),
+    Option("addresses such as `https://notes.example:8443`, separated by commas", default="empty: none"),
+]
 Names = Annotated[tuple[str, ...], BeforeValidator(_split_list), Option("names separated by commas")]
 Port = Annotated[int, Field(ge=0, le=65_535), Option("a number from 1 to 65535, or 0 for any free port")]
 Megabytes = Annotated[int, Field(ge=1), Option("a whole number, 1 or more")]

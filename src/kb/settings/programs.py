@@ -20,6 +20,7 @@ from kb.settings.kinds import (
     Megabytes,
     Model,
     Names,
+    Origins,
     Port,
     Region,
     Seconds,
@@ -72,10 +73,10 @@ class EngineSettings(ProgramSettings):
         description="The names under which the engine may be called (the Host header); the address in "
         "`KB_HOST` is always one of them.",
     )
-    allowed_origins: Names = Field(
-        LOOPBACK_NAMES,
-        description="The hosts whose web pages may call the engine (the Origin header); the address in "
-        "`KB_HOST` is always one of them.",
+    allowed_origins: Origins = Field(
+        (),
+        description="The web pages that may call the engine besides its own (the Origin header), each with its scheme, "
+        "host and port.",
     )
     store_url: StoreUrl = Field(
         SecretStr(""),
@@ -122,10 +123,6 @@ class EngineSettings(ProgramSettings):
     def accepted_hosts(self) -> tuple[str, ...]:
         return _with_own_address(self.allowed_hosts, self.host)
 
-    @property
-    def accepted_origins(self) -> tuple[str, ...]:
-        return _with_own_address(self.allowed_origins, self.host)
-
     def refuse_public_without_key(self) -> None:
         """Raise `SettingsError` if the engine would be open to other machines and nobody said that it may be."""
         _refuse_public_without_key("KB_HOST", self.host, "KB_API_KEY", self.api_key, insecure=self.insecure)
@@ -150,10 +147,10 @@ class McpSettings(ProgramSettings):
         description="The names under which the MCP server may be called (the Host header); the address in "
         "`KB_MCP_HOST` is always one of them.",
     )
-    mcp_allowed_origins: Names = Field(
-        LOOPBACK_NAMES,
-        description="The hosts whose web pages may call the MCP server (the Origin header); the address in "
-        "`KB_MCP_HOST` is always one of them.",
+    mcp_allowed_origins: Origins = Field(
+        (),
+        description="The web pages that may call the MCP server (the Origin header), each with its scheme, host and "
+        "port.",
     )
     mcp_toolsets: Toolsets = Field(("kb", "knowledge"), description="The tools that agents are offered.")
     mcp_collections: Collections = Field(
@@ -182,10 +179,6 @@ class McpSettings(ProgramSettings):
     @property
     def accepted_hosts(self) -> tuple[str, ...]:
         return _with_own_address(self.mcp_allowed_hosts, self.mcp_host)
-
-    @property
-    def accepted_origins(self) -> tuple[str, ...]:
-        return _with_own_address(self.mcp_allowed_origins, self.mcp_host)
 
     def refuse_public_without_key(self) -> None:
         """As for the engine."""

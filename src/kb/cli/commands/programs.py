@@ -182,7 +182,7 @@ def _serve_engine(
         writing_keys=every_key(settings.api_key),
         reading_keys=every_key(settings.api_key_readonly),
         hosts=(*settings.accepted_hosts, *filter(None, [also_called])),
-        origins=settings.accepted_origins,
+        origins=settings.allowed_origins,
     )
     serve_engine(
         make_engine_options(settings),

@@ -10,7 +10,7 @@ from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kb.access import SECURITY_HEADERS, Access, AllowedNames, KeyRing, KnownKey, bearer_key, is_from_another_site
+from kb.access import SECURITY_HEADERS, Access, AllowedNames, KeyRing, KnownKey, bearer_key, origin_of_own_pages
 from kb.engine.api.errors import problem
 from kb.engine.api.marks import HAS_ANSWER, REQUEST_ID
 from kb.engine.bundles.bundle import MEDIA_TYPE
@@ -35,6 +35,11 @@ MAX_JSON_BYTES = 16 * 1024 * 1024
 MAX_FORM_BYTES = 2 * 1024 * 1024
 
 WRITING_KEY_NAME, READING_KEY_NAME = "KB_API_KEY", "KB_API_KEY_READONLY"
+
+FOREIGN_PAGE = (
+    "Another page may not call the engine. If that page is yours, add its origin, such as https://notes.example:8443, "
+    "to KB_ALLOWED_ORIGINS."
+)
 
 LENGTH = re.compile(r"[0-9]{1,18}")
 USABLE_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -92,14 +97,14 @@ class Guard:
             await self._app(scope, self._limited(scope, headers, receive), send_with_headers)
 
     def _find_refusal(self, scope: Scope, headers: Headers) -> Refusal | None:
-        if not self._names.allow_host(headers.getlist("host")):
+        if not self._names.allow_host(headers):
             return Refusal("forbidden", "This Host is not allowed. Add it to KB_ALLOWED_HOSTS if it is yours.")
         is_api = scope["path"].startswith(API_PREFIX)
-        origins = headers.getlist("origin")
-        if not self._names.allow_origin(origins):
-            return Refusal("forbidden", "This Origin is not allowed. Add it to KB_ALLOWED_ORIGINS if it is yours.")
-        if is_api and is_from_another_site(origins, headers.get("sec-fetch-site")):
-            return Refusal("forbidden", "Pages of other sites may not call the engine.")
+        # A link on another page may lead to the engine's page.
+        if is_api or "origin" in headers:
+            own_origin = origin_of_own_pages(scope["scheme"], headers)
+            if not self._names.allow_sender(headers, own_origin=own_origin):
+                return Refusal("forbidden", FOREIGN_PAGE)
         if is_api and not self._keys.is_open:
             refusal = self._check_key(scope, headers)
             if refusal is not None:
