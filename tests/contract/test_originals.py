@@ -8,6 +8,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import obstore
 import pytest
@@ -16,7 +17,7 @@ from tests.originals import Clock, is_kept, keep, list_copies, nothing
 from tests.servers.seaweedfs import SeaweedFs
 
 from kb.engine.errors import Conflict
-from kb.engine.originals import Bucket, DamagedOriginal, FolderOriginals, MissingOriginal, Originals
+from kb.engine.originals import Bucket, DamagedOriginal, FolderOriginals, MissingOriginal, Originals, UnsafeName
 from kb.engine.originals.bucket import GRACE, PART_BYTES, PIECE_BYTES, open_bucket
 from kb.engine.ports import ClaimLost, Store
 from kb.engine.wiring import EngineOptions, open_engine
@@ -106,15 +107,54 @@ def test_a_damaged_original_is_noticed_and_repaired_by_adding_it_again(place: Pl
     assert b"".join(place.originals.open_pieces(NAME).pieces) == b"content"
 
 
-@pytest.mark.parametrize("name", [NAME, "", "base", "../base", "\0"])
-def test_what_is_missing_is_told_as_missing(place: Place, name: str) -> None:
-    with pytest.raises(DamagedOriginal):
-        place.originals.check(name)
-    if name == NAME:
+def test_what_is_missing_is_told_as_missing(place: Place) -> None:
+    for attempt in (place.originals.check, place.originals.renew, place.originals.open_pieces, open_briefly(place)):
         with pytest.raises(MissingOriginal):
-            place.originals.open_pieces(name)
-        with pytest.raises(MissingOriginal), place.originals.open_file(name):
+            attempt(NAME)
+
+
+def open_briefly(place: Place) -> Callable[[str], None]:
+    def open_and_close(name: str) -> None:
+        with place.originals.open_file(name):
             pass
+
+    return open_and_close
+
+
+UNSAFE_NAMES = [
+    "",
+    "base",
+    "../base",
+    "\0",
+    NAME.upper(),
+    NAME[:-1],
+    f"{NAME}\n",
+    f"{NAME}\0/../x",
+    f"{NAME}/../x",
+    "\u0661" * 64,
+]
+
+
+@pytest.mark.parametrize("name", [*UNSAFE_NAMES, "absolute", NAME.encode()])
+def test_a_name_that_is_no_digest_leads_nowhere(place: Place, tmp_path: Path, name: Any) -> None:
+    """E31: a damaged or forged row may hold any name."""
+    outside = tmp_path / "outside"
+    outside.write_bytes(b"content")
+    name = str(outside) if name == "absolute" else name
+    keep(place.originals, b"content")
+    place.clock.ahead = LONG_AFTER
+
+    for attempt in (place.originals.check, place.originals.renew, place.originals.open_pieces, open_briefly(place)):
+        with pytest.raises(UnsafeName):
+            attempt(name)
+    with place.originals.receive() as incoming, place.originals.locked():
+        incoming.finish()
+        with pytest.raises(UnsafeName):
+            place.originals.keep(incoming, name)
+    assert place.originals.release([name], nothing) == 0
+
+    assert outside.read_bytes() == b"content"
+    assert is_kept(place.originals, NAME)
 
 
 def test_an_original_that_was_lost_comes_back_by_adding_it_again(place: Place) -> None:

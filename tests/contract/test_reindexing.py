@@ -10,7 +10,7 @@ import apsw
 import numpy as np
 import pytest
 from tests.backends import ONLY_SQLITE, Backend
-from tests.handmade_documents import LATER, LEASE, NOW, claim_new_job, file, work_off
+from tests.handmade_documents import LATER, LEASE, NOW, add, claim_new_job, file, work_off
 from tests.originals import path_in
 
 from kb.engine.errors import Unavailable
@@ -163,6 +163,20 @@ def test_e28_a_document_whose_chunk_is_damaged_is_made_from_its_original(new: Pi
 
     assert not is_degraded(new)
     assert titles(new, "an animal with tusks", Mode.VECTOR)[0] == "The walrus rests on the ice."
+
+
+def test_no_file_outside_of_the_originals_becomes_text(old: Pipeline, tmp_path: Path) -> None:
+    """E31"""
+    outside = tmp_path / "outside.txt"
+    outside.write_text("The secret of another program.")
+    text = index_text([[Section("The narwhal dives.")]], "Untitled", old.embedder, lambda embedded, known: None)
+    forged = add(old.store, replace(file("narwhal"), original=str(outside)), text)
+    old.store.add_reindex(now=LATER)
+
+    work_off(old)
+
+    assert reindex_job(old.store).status is JobStatus.COMPLETED
+    assert [chunk.text for chunk in old.store.read_document(forged.id).chunks] == ["The narwhal dives."]
 
 
 @ONLY_SQLITE

@@ -39,7 +39,7 @@ from kb.engine.originals import (
     sync_folder,
 )
 from kb.engine.storage import DATABASE, remove_files_of_vectors
-from kb.engine.storage.sqlite.copying import Contents, copy_base, fold_log, read_contents
+from kb.engine.storage.sqlite.copying import Contents, copy_base, fold_log, forget_unsafe_names, read_contents
 from kb.engine.storage.sqlite.database import LOGS
 from kb.engine.storage.sqlite.integrity import check_base
 from kb.version import VERSION
@@ -163,6 +163,7 @@ def _write(data_dir: Path, folder: Path, now: datetime, on_progress: OnProgress)
         contents = read_contents(database)
         sizes, damage = _copy_originals(originals, folder / "originals", contents, on_progress)
     on_progress("Checking the database", 0, 1)
+    damage += _leave_out_unsafe_names(database, contents)
     damage += _check_database(database)
     _check_originals(folder / "originals", list(sizes), on_progress)
     manifest = Manifest(
@@ -202,6 +203,14 @@ def _copy_originals(
             of_what = f"of document {', '.join(map(str, document_ids))}" if document_ids else "of a job"
             damage.append(DamageEntry(f"The original {of_what} is missing or damaged.", document_ids, name))
     return sizes, damage
+
+
+def _leave_out_unsafe_names(database: Path, contents: Contents) -> list[DamageEntry]:
+    """No restore would take a base that has any."""
+    forget_unsafe_names(database, contents)
+    why = "names its original by something that is not a SHA-256."
+    damage = [DamageEntry(f"Document {one} {why}", [one]) for one in contents.documents_with_unsafe_names]
+    return damage + [DamageEntry(f"Job {one} {why}", []) for one in contents.jobs_with_unsafe_names]
 
 
 def _check_database(database: Path) -> list[DamageEntry]:
@@ -284,7 +293,16 @@ def _bring_database(backup: Path, restoring: Path, manifest: Manifest) -> Conten
         copy_original(backup / DATABASE, restoring, manifest.database_sha256)
     except DamagedOriginal as error:
         raise Unavailable(f"The database of the backup in {backup} is damaged. Use another backup.") from error
-    return read_contents(restoring)
+    contents = read_contents(restoring)
+    users = [f"document {one}" for one in contents.documents_with_unsafe_names]
+    users += [f"job {one}" for one in contents.jobs_with_unsafe_names]
+    if users:
+        more = f" and {len(users) - TOLD_AT_MOST} more" if len(users) > TOLD_AT_MOST else ""
+        raise Unavailable(
+            f"The backup in {backup} is not as kb makes them: {', '.join(users[:TOLD_AT_MOST])}{more} may refer to "
+            "files outside of it. Nothing was restored. Restore only backups that you made."
+        )
+    return contents
 
 
 def _bring_originals(backup: Path, data_dir: Path, names: set[str], on_progress: OnProgress) -> None:

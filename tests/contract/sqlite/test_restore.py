@@ -3,6 +3,7 @@
 import fcntl
 import json
 import shutil
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -12,11 +13,13 @@ from tests.backends import SqliteBackend
 from tests.bases import add_file, content_of, make_backup, read_rows, restore_backup
 from tests.contract.sqlite.data_directory import originals as originals
 from tests.contract.sqlite.data_directory import store as store
-from tests.handmade_documents import add_note, digest
+from tests.contract.sqlite.foreign_parts import FOREIGN_PARTS, put_foreign_part
+from tests.handmade_documents import NOW, add_note, digest
 
 from kb.engine.backup import has_base_file
 from kb.engine.errors import Conflict, DocumentNotFound, Unavailable
 from kb.engine.locks import be_alone, hold
+from kb.engine.model import FileSubmission
 from kb.engine.originals import FolderOriginals
 from kb.engine.ports import Store
 from kb.engine.storage.sqlite.integrity import check_base
@@ -156,6 +159,63 @@ def test_a_log_without_its_base_is_not_applied_to_the_restored_one(folder: Path,
     restore_backup(folder, "target")
 
     assert read_rows(folder / "target") == read_rows(folder / "backup")
+
+
+def forge_backup(folder: Path, change: Callable[[apsw.Connection], object]) -> None:
+    """Change the database of the backup, and have its manifest fit."""
+    backup = folder / "backup"
+    with closing(apsw.Connection(str(backup / "kb.sqlite"))) as db:
+        db.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        change(db)
+    manifest = json.loads((backup / "manifest.json").read_text())
+    manifest["database_sha256"] = content_of(backup)["kb.sqlite"]
+    (backup / "manifest.json").write_text(json.dumps(manifest))
+
+
+def refuse_restore(folder: Path, message: str) -> None:
+    """What is there stays as it was, and nothing else comes."""
+    (folder / "other").mkdir()
+    with closing(SqliteBackend(folder / "other").open()) as other:
+        add_note(other, "what was there")
+    before = content_of(folder / "other")
+
+    with pytest.raises(Unavailable, match=message):
+        restore_backup(folder, "other")
+
+    after = content_of(folder / "other")
+    assert {name: content for name, content in after.items() if not name.endswith(".lock")} == before
+
+
+FORGED_NAME = {
+    "document": "UPDATE documents SET original = CAST(? AS TEXT) WHERE id = 1",
+    "job": "UPDATE jobs SET original = CAST(? AS TEXT) WHERE id = 2",
+}
+
+
+@pytest.mark.parametrize("name", ["absolute", "../outside", f"{'0' * 64}\0/../../outside", "F" * 64, b"\xff"])
+@pytest.mark.parametrize("user", FORGED_NAME)
+def test_a_backup_that_refers_to_other_files_is_refused(
+    folder: Path, store: Store, originals: FolderOriginals, user: str, name: str | bytes
+) -> None:
+    """E31"""
+    add_file(store, originals, "in the backup")
+    waiting = FileSubmission(digest("in the backup"), "x.txt", "txt", 1)
+    store.add_job(waiting, idempotency_key=None, max_queued=9, now=NOW)
+    make_backup(folder)
+    name = str(folder / "outside") if name == "absolute" else name
+    forge_backup(folder, lambda db: db.execute(FORGED_NAME[user], (name,)))
+
+    refuse_restore(folder, f"{user} . may refer to files outside of it")
+
+
+@pytest.mark.parametrize("what", FOREIGN_PARTS)
+def test_a_backup_with_a_foreign_schema_is_refused(folder: Path, store: Store, what: str) -> None:
+    """E31"""
+    add_note(store, "a note")
+    make_backup(folder)
+    forge_backup(folder, lambda db: put_foreign_part(db, what))
+
+    refuse_restore(folder, FOREIGN_PARTS[what].message)
 
 
 @pytest.mark.parametrize("what", ["format", "schema"])

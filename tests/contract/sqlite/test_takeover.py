@@ -10,7 +10,15 @@ from typing import NoReturn
 
 import pytest
 from tests.backends import MODEL
-from tests.contract.sqlite.old_bases import build_base, bytes_of, open_base, read_content, read_version, upgrade
+from tests.contract.sqlite.old_bases import (
+    build_base,
+    bytes_of,
+    open_base,
+    read_content,
+    read_schema,
+    read_version,
+    upgrade,
+)
 from tests.handmade_documents import NOW, add_note, found_by_text, work_off
 
 from kb.engine.bundles.rules import find_fault
@@ -282,3 +290,69 @@ def test_a_file_of_that_name_that_is_no_base_of_v2_is_left_alone(folder: Path) -
     upgrade(folder)
 
     assert not (folder / "kb.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    "stored_path", ["absolute", "files/link", "files/circle", "files/folder", "x" * 5_000, "a/" * 3_000]
+)
+def test_no_path_of_v2_leads_out_of_its_folder(v2: Path, folder: Path, stored_path: str) -> None:
+    """E31"""
+    files = v2.parent / "files"
+    (files / "link").symlink_to(folder / "outside.txt")
+    (files / "circle").symlink_to(files / "circle")
+    (files / "folder").symlink_to(folder)
+    given = {"absolute": str(folder / "outside.txt"), "files/folder": "files/folder/outside.txt"}
+    with open_base(v2) as db:
+        db.execute("UPDATE documents SET stored_path = ? WHERE id = 2", (given.get(stored_path, stored_path),))
+
+    upgrade(v2.parent)
+
+    with closing(open_store(v2.parent, model_fingerprint=MODEL)) as store:
+        assert store.get_document(2).original is None
+        assert found_by_text(store, "invoices") == [2]
+    assert not FolderOriginals(v2.parent / "originals").path_of(sha256(b"secret")).exists()
+
+
+def test_triggers_and_views_in_a_base_of_v2_do_nothing(v2: Path) -> None:
+    """E31"""
+    with open_base(v2) as db:
+        db.execute("CREATE TRIGGER evil AFTER INSERT ON documents BEGIN DELETE FROM jobs; END")
+        db.execute("CREATE TRIGGER evil_too BEFORE UPDATE ON jobs BEGIN DELETE FROM documents; END")
+        db.execute("CREATE VIEW places AS SELECT id AS document_id, 0 AS chunk_index, id AS chunk_id FROM jobs")
+        db.execute("CREATE VIEW kept AS SELECT load_extension('evil')")
+    content = read_content(v2)
+
+    upgrade(v2.parent)
+
+    base = v2.with_name("kb.sqlite")
+    assert read_content(v2) == content
+    assert check_base(base) == []
+    assert [name for _, name, _, _ in read_schema(base) if "evil" in name or name in ("places", "kept")] == []
+
+
+@pytest.mark.parametrize("table", ["chunks", "tags", "document_tags", "jobs"])
+@pytest.mark.parametrize("kind", ["view", "virtual table"])
+def test_what_takes_the_place_of_a_table_of_v2_is_refused(v2: Path, table: str, kind: str) -> None:
+    """E31"""
+    with open_base(v2) as db:
+        db.execute(f"DROP TABLE {table}")
+        db.execute(
+            f"CREATE VIEW {table} AS SELECT 1 AS id, zeroblob(9) AS text"
+            if kind == "view"
+            else f"CREATE VIRTUAL TABLE {table} USING fts5 (text)"
+        )
+
+    with pytest.raises(Unavailable, match=f"{table} is not the table that kb v2 made"):
+        upgrade(v2.parent)
+
+    assert not v2.with_name("kb.sqlite").exists()
+
+
+@pytest.mark.parametrize("kind", ["VIEW documents AS SELECT 1 AS id", "VIRTUAL TABLE documents USING fts5 (id)"])
+def test_a_base_whose_documents_are_no_table_is_none_of_v2(folder: Path, kind: str) -> None:
+    """E31"""
+    with open_base(folder / "kb.sqlite") as db:
+        db.execute(f"CREATE {kind}; PRAGMA user_version = 2")
+
+    with pytest.raises(Unavailable, match="cannot take over"):
+        upgrade(folder)

@@ -41,6 +41,7 @@ def backup(
         from kb.engine.backup import back_up
 
         began = time.monotonic()
+        _keep_from_others()
         with progress_of_steps() as on_progress:
             manifest = back_up(
                 _find_data_dir(data_dir),
@@ -88,14 +89,18 @@ def restore(
             question = question_before_restoring(folder, manifest.to_json())
             require_consent(question, yes=yes, refusal=NOTHING_RESTORED, nobody_to_ask=NOBODY_TO_ASK_BEFORE_RESTORING)
         began = time.monotonic()
-        # As the engine has it: what is kept is nobody else's to read.
-        os.umask(0o077)
+        _keep_from_others()
         with progress_of_steps() as on_progress:
             restore_base(source, folder, now=datetime.now(UTC), on_progress=on_progress)
         if as_json:
             print_json(manifest.to_json())
         else:
             show_restored(folder, manifest.to_json(), time.monotonic() - began)
+
+
+def _keep_from_others() -> None:
+    """As the engine does: files that are made from here on are for their user alone."""
+    os.umask(0o077)
 
 
 def _find_data_dir(given: Path | None) -> Path:

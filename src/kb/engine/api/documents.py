@@ -18,7 +18,8 @@ from kb.engine.api.parameters import EngineDep, ExpectedVersion, Limit, Offset, 
 from kb.engine.api.pieces import PiecesResponse
 from kb.engine.errors import ConfirmationRequired, NotFound
 from kb.engine.model import Direction, Document, DocumentChange, DocumentOrder, DocumentQuery
-from kb.engine.originals import MissingOriginal
+from kb.engine.model.hashes import is_name_of_original
+from kb.engine.originals import DamagedOriginal
 
 router = APIRouter(tags=["documents"])
 
@@ -89,13 +90,18 @@ def get_document_file(engine: EngineDep, ref: RefDep) -> Response:
         return Response(detail.text, media_type="text/plain; charset=utf-8", headers=headers)
     try:
         original = engine.originals.open_pieces(document.original)
-    except MissingOriginal as error:
+    except DamagedOriginal as error:
         raise no_original(document) from error
     headers["Content-Length"] = str(document.size_bytes)
     return PiecesResponse(original.pieces, media_type="application/octet-stream", headers=headers)
 
 
 def no_original(document: Document) -> NotFound:
+    if document.original is not None and not is_name_of_original(document.original):
+        return NotFound(
+            f"The original of document {document.id} has a name that is not a SHA-256, so no file is read for it. "
+            "Delete the document and add the file again."
+        )
     return NotFound(f"The original of document {document.id} is no longer there. Add the file again.")
 
 

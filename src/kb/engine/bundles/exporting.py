@@ -7,6 +7,7 @@ from contextlib import closing
 from kb.engine.bundles.writing import begin_bundle, begin_original, end_bundle, end_original, render_document
 from kb.engine.errors import Unavailable
 from kb.engine.model import DocumentId
+from kb.engine.model.hashes import is_name_of_original
 from kb.engine.model.portable import DocumentRecord, PortableDocument
 from kb.engine.originals import MissingOriginal, OpenOriginal, Originals
 from kb.engine.ports import Store
@@ -24,6 +25,8 @@ def export_bundle(store: Store, originals: Originals) -> Generator[bytes]:
     yield begin_bundle()
     while document is not None:
         name = document.record.original
+        if name is not None and not is_name_of_original(name):
+            raise _broken_original(document.record, "has a name that is not a SHA-256")
         if name is not None and bytes.fromhex(name) not in exported:
             try:
                 original = originals.open_pieces(name)

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from kb.engine.model.hashes import hash_of, hash_of_original
+from kb.engine.model.hashes import hash_of, hash_of_original, is_name_of_original
 from kb.engine.model.limits import (
     MAX_METADATA_DEPTH,
     MAX_SOURCE_PATH_CHARACTERS,
@@ -27,7 +27,6 @@ LARGEST_VERSION = 2**31
 UNIT_TOLERANCE = 1e-3
 
 KIND = re.compile(r"[a-z0-9_-]{1,40}")
-DIGEST = re.compile(r"[0-9a-f]{64}")
 MODEL = re.compile(r"[\x20-\x7e]{0,200}")
 UNUSABLE_IN_FILENAMES = re.compile(r"[\x00-\x1f\x7f/\\]")
 
@@ -107,7 +106,7 @@ def _check_content(record: DocumentRecord) -> Iterator[str]:
             yield "a note has no original"
         if (record.size_bytes, record.content_hash) != (len(content), hash_of(content)):
             yield "size_bytes and content_hash must be those of its note_text"
-    if record.original is not None and DIGEST.fullmatch(record.original) is None:
+    if record.original is not None and not is_name_of_original(record.original):
         yield "original must be a SHA-256"
     if record.original is not None and record.content_hash != hash_of_original(record.original):
         yield "content_hash must be that of its original"

@@ -15,6 +15,7 @@ from kb.engine.errors import Unavailable
 from kb.engine.originals.disk import (
     DamagedOriginal,
     MissingOriginal,
+    UnsafeName,
     compute_digest,
     copy_original,
     explain_disk_error,
@@ -35,6 +36,7 @@ __all__ = [
     "MissingOriginal",
     "OpenOriginal",
     "Originals",
+    "UnsafeName",
     "Watch",
     "compute_digest",
     "copy_original",

@@ -35,8 +35,9 @@ from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import S3Store
 
 from kb.engine.errors import Conflict, Unreachable
+from kb.engine.model.hashes import is_name_of_original
 from kb.engine.originals import disk
-from kb.engine.originals.disk import DamagedOriginal, MissingOriginal
+from kb.engine.originals.disk import DamagedOriginal, MissingOriginal, UnsafeName
 from kb.engine.originals.incoming import IncomingFile, own_folder, receive_into
 from kb.engine.originals.port import Bucket, OpenOriginal, Watch, nothing
 
@@ -209,14 +210,16 @@ class BucketOriginals:
         return freed_bytes
 
     def _find_copy(self, name: str) -> "ObjectMeta":
+        if not is_name_of_original(name):
+            raise UnsafeName
         try:
             return max(self._list_copies(name), key=_by_age)
         except ValueError as error:
             raise MissingOriginal from error
 
     def _list_copies(self, name: str) -> list["ObjectMeta"]:
-        """None for what is no name, as in a row that is damaged."""
-        if not re.fullmatch("[0-9a-f]{64}", name):
+        """An unsafe name has none."""
+        if not is_name_of_original(name):
             return []
         with translated_errors():
             return [copy for page in obstore.list(self._store, name, chunk_size=LISTED_AT_ONCE) for copy in page]
@@ -230,6 +233,8 @@ class BucketOriginals:
                 yield [copy for copy in copies if _name_of(copy) in recent]
 
     def _name_copy(self, name: str) -> str:
+        if not is_name_of_original(name):
+            raise UnsafeName
         return f"{name}/{self._clock():%Y%m%dT%H%M%S.%f}-{uuid.uuid4().hex[:8]}"
 
     def _read_whole(self, copy: "ObjectMeta", name: str, write: Callable[[bytes], object]) -> None:

@@ -27,6 +27,13 @@ class MissingOriginal(DamagedOriginal):
         super().__init__("is missing")
 
 
+class UnsafeName(DamagedOriginal):
+    """No file and no object is looked for under such a name."""
+
+    def __init__(self) -> None:
+        super().__init__("has a name that is not a SHA-256")
+
+
 def explain_disk_error(error: OSError, *, otherwise: str) -> StorageFull | Unavailable:
     """What to raise for it: a full disk is told in the same words everywhere, anything else as `otherwise` says."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -23,9 +23,11 @@ from typing import BinaryIO
 
 from kb.engine.errors import Conflict
 from kb.engine.locks import hold
+from kb.engine.model.hashes import is_name_of_original
 from kb.engine.originals.disk import (
     DamagedOriginal,
     MissingOriginal,
+    UnsafeName,
     compute_digest,
     copy_original,
     is_whole,
@@ -160,7 +162,8 @@ class FolderOriginals:
         with translated_errors(), self.locked():
             try:
                 with hold(self._pin, fcntl.LOCK_EX | fcntl.LOCK_NB):
-                    return sum(_remove(self.path_of(name)) for name in names if not is_in_use(name))
+                    safe_names = filter(is_name_of_original, names)
+                    return sum(_remove(self.path_of(name)) for name in safe_names if not is_in_use(name))
             except BlockingIOError:
                 return 0
 
@@ -193,7 +196,9 @@ class FolderOriginals:
 
 
 def path_in(folder: Path, name: str) -> Path:
-    """Where an original lies in a folder of them; a backup has one, too."""
+    """Where an original is in a folder of originals; a backup has such a folder, too. Raises `UnsafeName`."""
+    if not is_name_of_original(name):
+        raise UnsafeName
     return folder / name[:2] / name
 
 

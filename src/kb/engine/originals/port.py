@@ -1,5 +1,8 @@
 """What the engine needs of originals, wherever they are kept.
 
+A name is the SHA-256 of the content. A damaged or forged row may hold any other: `UnsafeName`, a `DamagedOriginal`, is
+raised for it before a file or an object is touched, and `release` passes over it.
+
 An original is written before the row that refers to it and removed after the last one is gone. Whatever a crash leaves
 between the two is a stray, and is removed later.
 """
@@ -83,7 +86,7 @@ class Originals(Protocol):
         ...
 
     def open_pieces(self, name: str) -> OpenOriginal:
-        """Raises `MissingOriginal`."""
+        """Raises `DamagedOriginal`, but need not notice changed content."""
         ...
 
     def release(self, names: Iterable[str], is_in_use: Callable[[str], bool]) -> int:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from uuid import UUID
 
 import apsw
@@ -54,7 +55,15 @@ def _equals(value: object) -> tuple[str, list[object]]:
 
 
 class SqliteConnection(apsw.Connection):
+    """Every base is opened by one of these, whatever is done with it: its file may come from others."""
+
     dialect = SqliteDialect()
+
+    def __init__(self, path: Path | str, *, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> None:
+        super().__init__(str(path), flags=flags)
+        # No SQL can damage the file, and what is in the schema can call only functions that are known to be harmless.
+        self.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        self.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
 
     def lock(self, *subjects: str) -> None:
         """There is one writer at a time."""

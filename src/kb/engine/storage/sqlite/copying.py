@@ -8,7 +8,8 @@ from pathlib import Path
 import apsw
 
 from kb.engine.errors import Unavailable
-from kb.engine.model.hashes import original_of
+from kb.engine.model.hashes import is_name_of_original, original_of
+from kb.engine.storage.sqlite.connection import SqliteConnection
 from kb.engine.storage.sqlite.database import BUSY_TIMEOUT_MS, translated_errors
 from kb.engine.storage.sqlite.migrations import find_old_base
 from kb.engine.storage.sqlite.takeover import V2
@@ -16,8 +17,11 @@ from kb.engine.storage.tables.rows import fetch_all
 
 # 8 MB: a step takes some milliseconds, and a large base shows its progress.
 PAGES_PER_STEP = 1000
-# A damaged name may not even be text; the row's checksum tells of it.
-IS_NAME = "length(original) = 64 AND original NOT GLOB '*[^0-9a-f]*'"
+# As bytes: what is damaged or forged may not even be text.
+USERS_OF_ORIGINALS = (
+    "SELECT CAST(original AS BLOB), 'document', id FROM documents WHERE original IS NOT NULL "
+    "UNION ALL SELECT CAST(original AS BLOB), 'job', id FROM jobs WHERE original IS NOT NULL ORDER BY 1, 2, 3"
+)
 FILE_HEADER = b"SQLite format 3\0"
 
 
@@ -27,6 +31,9 @@ class Contents:
     documents: int
     users_of_original: dict[str, list[int]]
     """Each original that the base refers to, with its documents; none if only jobs refer to it."""
+    documents_with_unsafe_names: list[int]
+    """Those that refer to an original by a name that no original can have."""
+    jobs_with_unsafe_names: list[int]
     hashes_of_files: set[str]
     """What the files in it hash to: the names of their originals, told a second time."""
 
@@ -40,7 +47,7 @@ def copy_base(source: Path, target: Path, on_progress: Callable[[int, int], None
 
     Writers go on; their log grows until this is done. `on_progress` gets the pages done, and of how many.
     """
-    with translated_errors(), closing(_open(source)) as old, closing(apsw.Connection(str(target))) as new:
+    with translated_errors(), closing(_open(source)) as old, closing(SqliteConnection(target)) as new:
         old.execute("BEGIN")
         # The moment is that of the first reading; every step then sees the same.
         old.pragma("schema_version")
@@ -59,15 +66,31 @@ def read_contents(path: Path) -> Contents:
         db.execute("BEGIN")
         version = int(db.pragma("user_version"))
         users: dict[str, list[int]] = {}
-        for original, document_id in fetch_all(
-            db,
-            f"SELECT original, id FROM documents WHERE {IS_NAME} "
-            f"UNION SELECT original, NULL FROM jobs WHERE {IS_NAME} ORDER BY 1, 2",
-        ):
-            users.setdefault(original, []).extend([] if document_id is None else [document_id])
+        unsafe: dict[str, list[int]] = {"document": [], "job": []}
+        for content, kind, user_id in fetch_all(db, USERS_OF_ORIGINALS):
+            name = content.decode(errors="replace")
+            if is_name_of_original(name):
+                users.setdefault(name, []).extend([user_id] if kind == "document" else [])
+            else:
+                unsafe[kind].append(user_id)
         hashes = fetch_all(db, "SELECT content_hash FROM documents WHERE note_text IS NULL")
         documents = int(db.execute("SELECT count(*) FROM documents").get)
-        return Contents(version, documents, users, {original_of(content_hash) for (content_hash,) in hashes})
+        hashes_of_files = {original_of(content_hash) for (content_hash,) in hashes}
+        return Contents(version, documents, users, unsafe["document"], unsafe["job"], hashes_of_files)
+
+
+def forget_unsafe_names(copy: Path, contents: Contents) -> None:
+    """Have these documents and jobs refer to no original, in a base that nobody else has open.
+
+    The checksums stay: what was there is not what was stored.
+    """
+    with translated_errors(), closing(_open(copy)) as db, db:
+        db.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        for table, ids in (
+            ("documents", contents.documents_with_unsafe_names),
+            ("jobs", contents.jobs_with_unsafe_names),
+        ):
+            db.executemany(f"UPDATE {table} SET original = NULL WHERE id = ?", [(row_id,) for row_id in ids])
 
 
 def fold_log(path: Path) -> bool:
@@ -95,7 +118,7 @@ def _do_without_log(db: apsw.Connection) -> None:
     db.pragma("journal_mode", "delete")
 
 
-def _open(path: Path) -> apsw.Connection:
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+def _open(path: Path) -> SqliteConnection:
+    connection = SqliteConnection(path, flags=apsw.SQLITE_OPEN_READWRITE)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     return connection

@@ -89,9 +89,9 @@ def _is_stuck(connection: apsw.Connection) -> bool:
 
 
 @contextmanager
-def open_untouched(path: Path) -> Iterator[apsw.Connection]:
+def open_untouched(path: Path) -> Iterator[SqliteConnection]:
     """A connection to a base that is there, which by opening and closing it changes neither its file nor its log."""
-    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+    with closing(SqliteConnection(path, flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         yield connection
@@ -118,7 +118,7 @@ class Database:
             self._writer = self._connect()
 
     def _connect(self) -> SqliteConnection:
-        connection = SqliteConnection(str(self._path))
+        connection = SqliteConnection(self._path)
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         connection.pragma("page_size", PAGE_BYTES)
         connection.pragma("journal_mode", "wal")

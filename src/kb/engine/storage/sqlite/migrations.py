@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from importlib import resources
 from pathlib import Path
 
 import apsw
@@ -28,6 +27,7 @@ from kb.engine.storage.sqlite.checksums import register_checksum
 from kb.engine.storage.sqlite.connection import SqliteConnection
 from kb.engine.storage.sqlite.database import LOGS, PAGE_BYTES, Database, open_untouched, translated_errors
 from kb.engine.storage.sqlite.integrity import check_base
+from kb.engine.storage.sqlite.own_schema import apply_steps, load_steps, refuse_foreign_schema
 from kb.engine.storage.sqlite.takeover import V2, find_v2_base, is_v2, take_over
 from kb.engine.storage.tables.meta import declare_whole, write_meta
 
@@ -45,7 +45,7 @@ class OldBase:
 
 def create_schema(database: Database, *, model_fingerprint: str) -> int:
     """Make an empty base one of today's schema; returns that. Any other is left as it is."""
-    newest = max(_load_steps())
+    newest = max(load_steps())
     with database.write() as db:
         if db.pragma("user_version") == 0:
             _build(db)
@@ -64,17 +64,20 @@ def is_missing_or_empty(path: Path) -> bool:
 def find_old_base(path: Path) -> OldBase | None:
     """What has to be upgraded before `path` can be opened, if anything.
 
-    Raises `Unavailable` for a base that this version of kb cannot take over; that file is not touched.
+    Raises `Unavailable` for a base that this version of kb cannot take over, or that holds what kb did not make; that
+    file is not touched.
     """
     if not path.exists():
         v2_base = find_v2_base(path.parent)
         return None if v2_base is None else OldBase(v2_base, V2)
-    steps = _load_steps()
+    steps = load_steps()
     with translated_errors(), open_untouched(path) as db:
         version = int(db.pragma("user_version"))
         is_empty = not db.execute("SELECT EXISTS (SELECT 1 FROM sqlite_schema)").get
         has_documents = db.execute("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'documents')").get
         is_known = (version in steps and has_documents) or is_v2(db)
+        if version in steps and has_documents:
+            refuse_foreign_schema(db, version)
     if (version == max(steps) and is_known) or (version == 0 and is_empty):
         return None
     if version > max(steps):
@@ -103,7 +106,7 @@ def upgrade(path: Path, originals: FolderOriginals, *, now: datetime) -> None:
     old = find_old_base(path)
     if old is None:
         return
-    log.info("Bringing %s from schema %d to %d.", old.path, old.version, max(_load_steps()))
+    log.info("Bringing %s from schema %d to %d.", old.path, old.version, max(load_steps()))
     with _told_plainly(old):
         try:
             with open_untouched(old.path) as old_db:
@@ -116,22 +119,9 @@ def upgrade(path: Path, originals: FolderOriginals, *, now: datetime) -> None:
             _remove(new_path)
 
 
-def _load_steps() -> dict[int, str]:
-    """The SQL of each step by the version it leads to: 0003_initial.sql leads to 3."""
-    folder = resources.files("kb.engine.storage.sqlite") / "schema"
-    return {int(file.name[:4]): file.read_text() for file in folder.iterdir() if file.name.endswith(".sql")}
-
-
 def _build(db: apsw.Connection) -> None:
-    _apply_steps(db, after=0)
+    apply_steps(db, after=0)
     write_meta(db, "database_id", str(uuid.uuid4()))
-
-
-def _apply_steps(db: apsw.Connection, *, after: int) -> None:
-    for version, sql in sorted(_load_steps().items()):
-        if version > after:
-            db.execute(sql)
-            db.pragma("user_version", version)
 
 
 def _lock_others_out(db: apsw.Connection) -> None:
@@ -145,13 +135,16 @@ def _lock_others_out(db: apsw.Connection) -> None:
 def _write_new_base(
     old: OldBase, old_db: apsw.Connection, new_path: Path, originals: FolderOriginals, now: datetime
 ) -> None:
-    with closing(SqliteConnection(str(new_path))) as db:
+    with closing(SqliteConnection(new_path)) as db:
         db.pragma("page_size", PAGE_BYTES)
         if old.version != V2:
             with db.backup("main", old_db, "main") as copying:
                 copying.step()
-        # Nothing has to be undone in a file that is thrown away unless it is finished.
+        # Nothing has to be undone in a file that is thrown away unless it is finished. SQLite refuses to go without a
+        # journal while it is defensive.
+        db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
         db.pragma("journal_mode", "off")
+        db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         # What a step moves to another place must not stay in the old one.
         db.pragma("secure_delete", "on")
         # Steps rebuild tables that others refer to; all references are checked in the end.
@@ -162,7 +155,7 @@ def _write_new_base(
             _build(db)
             take_over(old_db, db, folder=old.path.parent, originals=originals, now=now)
         else:
-            _apply_steps(db, after=old.version)
+            apply_steps(db, after=old.version)
         # This flushes the file to the disk, too.
         db.execute("COMMIT")
         _refuse_loss(old_db, db)

@@ -36,6 +36,7 @@ from kb.engine.storage.tables.tags import add_tags
 
 V2 = 2
 V2_NAMES = ("kb.db", "kb.sqlite3", "knowledge.db")
+V2_TABLES = ("documents", "chunks", "tags", "document_tags", "jobs")
 
 PICTURES = frozenset({"jpg", "png", "svg", "tiff", "webp"})
 FORMATS = PICTURES | {
@@ -88,8 +89,16 @@ class Content:
 def is_v2(db: apsw.Connection) -> bool:
     if db.pragma("user_version") != V2:
         return False
+    if not _is_plain_table(db, "documents"):
+        return False
     columns = {row[0] for row in db.execute("SELECT name FROM pragma_table_info('documents')")}
     return "id" in columns and "updated_at" not in columns
+
+
+def _is_plain_table(db: apsw.Connection, name: str) -> bool:
+    """No view, and no virtual table: reading one of these would run what others put there."""
+    sql = db.execute("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?", (name,)).get
+    return str(sql).startswith("CREATE TABLE ")
 
 
 def find_v2_base(folder: Path) -> Path | None:
@@ -116,7 +125,14 @@ def take_over(
 
     Originals get their place among ours before anything refers to them. A file that is gone leaves its document
     without an original: its text is still there.
+
+    Of v2 only its own tables are read; whatever else others put there never runs.
     """
+    old.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+    old.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
+    for table in V2_TABLES:
+        if not _is_plain_table(old, table):
+            raise Unavailable(f"{table} is not the table that kb v2 made.")
     # v2 has no index by document, and without one each document would be a walk through all chunks.
     old.execute(
         "CREATE TEMP TABLE places AS SELECT document_id, chunk_index, id AS chunk_id FROM chunks; "
@@ -164,9 +180,13 @@ def _find_content(document: V2Document, text: str, folder: Path, originals: Fold
 def _find_file(folder: Path, stored_path: str | None) -> Path | None:
     if not stored_path or "\0" in stored_path:
         return None
-    path = (folder / stored_path).resolve()
-    # What lies elsewhere was not put there by v2, and is nobody's to read.
-    return path if path.is_relative_to(folder.resolve()) and path.is_file() else None
+    try:
+        path = (folder / stored_path).resolve()
+        # What is elsewhere was not put there by v2, and kb does not read it.
+        return path if path.is_relative_to(folder.resolve()) and path.is_file() else None
+    except (OSError, RuntimeError):
+        # The path is too long, or its links lead in a circle.
+        return None
 
 
 def _keep_original(path: Path, originals: FolderOriginals) -> str:

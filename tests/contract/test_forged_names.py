@@ -1,0 +1,86 @@
+"""A row that names an original by a path leads to no file (E31)."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+from tests.api_calls import MAX_FILE_BYTES, OPEN, V1, assert_problem
+from tests.handmade_documents import add, digest, file
+
+from kb.engine.api.app import create_app
+from kb.engine.bundles.exporting import export_bundle
+from kb.engine.errors import Unavailable
+from kb.engine.model import Document
+from kb.engine.originals import FolderOriginals
+from kb.engine.ports import Embedder, Store
+from kb.engine.reserve import Reserve
+from kb.engine.wiring import Engine, EngineOptions
+
+FOREIGN = "of another program"
+
+
+@pytest.fixture
+def originals(folder: Path) -> FolderOriginals:
+    return FolderOriginals(folder / "kept" / "here" / "originals")
+
+
+@pytest.fixture
+def outside(folder: Path, originals: FolderOriginals) -> Path:
+    path = folder / "kept" / "outside.pdf"
+    path.write_text(FOREIGN)
+    return path
+
+
+@pytest.fixture
+def documents(store: Store, outside: Path) -> list[Document]:
+    names = [str(outside), "../outside.pdf", digest("x").upper(), f"{digest('x')}/../outside.pdf", ""]
+    return [
+        add(store, replace(file(f"content {number}", format="pdf"), original=name)) for number, name in enumerate(names)
+    ]
+
+
+@pytest.fixture
+def api(store: Store, originals: FolderOriginals, folder: Path, embedder: Embedder) -> Iterator[TestClient]:
+    options = EngineOptions(folder, folder, folder, MAX_FILE_BYTES)
+    engine = Engine(store, originals, embedder, options, Reserve(folder))
+    with TestClient(create_app(engine, OPEN), raise_server_exceptions=False) as client:
+        yield client
+
+
+def test_such_a_document_is_refused_and_deleted_without_its_file(
+    api: TestClient, documents: list[Document], outside: Path
+) -> None:
+    """E31: everything else of the base goes on."""
+    problems = api.get(f"{V1}/integrity").json()["problems"]
+    assert {(p["kind"], p["document_id"]) for p in problems} >= {("original", one.id) for one in documents}
+    for document in documents:
+        for path in ("file", "pages/1.png"):
+            detail = assert_problem(api.get(f"{V1}/documents/{document.id}/{path}"), 404, "not_found")["detail"]
+            assert "Delete the document" in detail
+    assert len(api.get(f"{V1}/documents").json()["documents"]) == len(documents)
+
+    for document in documents:
+        assert api.delete(f"{V1}/documents/{document.id}").status_code == 200
+
+    assert api.get(f"{V1}/integrity").json()["problems"] == []
+    assert outside.read_text() == FOREIGN
+
+
+def test_clearing_the_base_removes_no_such_file(api: TestClient, documents: list[Document], outside: Path) -> None:
+    """E31"""
+    confirmation = {"confirm": True, "confirmation_phrase": "DELETE ALL"}
+
+    cleared = api.request("DELETE", f"{V1}/documents", json=confirmation)
+
+    assert cleared.json()["documents_removed"] == len(documents)
+    assert outside.read_text() == FOREIGN
+
+
+def test_an_export_stops_at_such_a_document(
+    store: Store, documents: list[Document], originals: FolderOriginals
+) -> None:
+    """E31"""
+    with pytest.raises(Unavailable, match=f"document {documents[0].id} .* is not a SHA-256"):
+        list(export_bundle(store, originals))
