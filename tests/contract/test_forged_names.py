@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 from tests.api_calls import MAX_FILE_BYTES, OPEN, V1, assert_problem
-from tests.handmade_documents import add, digest, file
+from tests.handmade_documents import NOW, add, digest, file, work_off
 
 from kb.engine.api.app import create_app
 from kb.engine.bundles.exporting import export_bundle
 from kb.engine.errors import Unavailable
-from kb.engine.model import Document
+from kb.engine.model import Document, FileSubmission
 from kb.engine.originals import FolderOriginals
 from kb.engine.ports import Embedder, Store
 from kb.engine.reserve import Reserve
@@ -42,9 +42,13 @@ def documents(store: Store, outside: Path) -> list[Document]:
 
 
 @pytest.fixture
-def api(store: Store, originals: FolderOriginals, folder: Path, embedder: Embedder) -> Iterator[TestClient]:
+def engine(store: Store, originals: FolderOriginals, folder: Path, embedder: Embedder) -> Engine:
     options = EngineOptions(folder, folder, folder, MAX_FILE_BYTES)
-    engine = Engine(store, originals, embedder, options, Reserve(folder))
+    return Engine(store, originals, embedder, options, Reserve(folder), clock=lambda: NOW)
+
+
+@pytest.fixture
+def api(engine: Engine) -> Iterator[TestClient]:
     with TestClient(create_app(engine, OPEN), raise_server_exceptions=False) as client:
         yield client
 
@@ -84,3 +88,16 @@ def test_an_export_stops_at_such_a_document(
     """E31"""
     with pytest.raises(Unavailable, match=f"document {documents[0].id} .* is not a SHA-256"):
         list(export_bundle(store, originals))
+
+
+def test_a_job_does_not_read_such_a_file(api: TestClient, engine: Engine, outside: Path) -> None:
+    """E31: what waits in a base may be forged as well."""
+    forged = FileSubmission(str(outside), "a.txt", "txt", len(FOREIGN))
+    job = engine.store.add_job(forged, idempotency_key=None, max_queued=9, now=NOW)
+
+    work_off(engine.pipeline)
+
+    assert api.post(f"{V1}/search", json={"query": FOREIGN}).json()["results"] == []
+    assert api.get(f"{V1}/jobs/{job.id}").json()["error"]["code"] == "corrupt_file"
+    assert api.post(f"{V1}/jobs/{job.id}/cancel?forget=true").status_code == 200
+    assert outside.read_text() == FOREIGN

@@ -218,6 +218,19 @@ def test_a_backup_with_a_foreign_schema_is_refused(folder: Path, store: Store, w
     refuse_restore(folder, FOREIGN_PARTS[what].message)
 
 
+def test_a_restore_replaces_a_base_with_a_foreign_schema(folder: Path, store: Store) -> None:
+    """E31: it is the way out."""
+    add_note(store, "a note")
+    make_backup(folder)
+    store.close()
+    with closing(apsw.Connection(str(folder / "data" / "kb.sqlite"))) as db:
+        put_foreign_part(db, "trigger")
+
+    restore_backup(folder, "data")
+
+    assert read_rows(folder / "data") == read_rows(folder / "backup")
+
+
 @pytest.mark.parametrize("what", ["format", "schema"])
 def test_the_backup_of_a_newer_kb_is_refused_before_anything_is_replaced(folder: Path, store: Store, what: str) -> None:
     add_note(store, "a note")
