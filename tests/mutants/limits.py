@@ -15,6 +15,20 @@ LIMITS = (
         "tests/security/test_file_modes.py",
     ),
     Mutant(
+        "A row may name any file as its original.",
+        "src/kb/engine/model/hashes.py",
+        "_NAME_OF_ORIGINAL.fullmatch(name) is not None",
+        "bool(name)",
+        "tests/contract/test_forged_names.py tests/contract/test_originals.py",
+    ),
+    Mutant(
+        "A base may bring triggers of others.",
+        "src/kb/engine/storage/sqlite/migrations.py",
+        "            refuse_foreign_schema(db, version)\n",
+        "            pass\n",
+        "tests/contract/sqlite/test_foreign_schema.py",
+    ),
+    Mutant(
         "A body may be as long as it says.",
         f"{API}/guard.py",
         "if LENGTH.fullmatch(length) and int(length) <= self._max_bytes(scope, headers):",

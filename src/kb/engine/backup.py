@@ -163,8 +163,8 @@ def _write(data_dir: Path, folder: Path, now: datetime, on_progress: OnProgress)
         contents = read_contents(database)
         sizes, damage = _copy_originals(originals, folder / "originals", contents, on_progress)
     on_progress("Checking the database", 0, 1)
-    damage += _leave_out_unsafe_names(database, contents)
     damage += _check_database(database)
+    damage += _leave_out_unsafe_names(database, contents)
     _check_originals(folder / "originals", list(sizes), on_progress)
     manifest = Manifest(
         kb_version=VERSION,
@@ -206,11 +206,13 @@ def _copy_originals(
 
 
 def _leave_out_unsafe_names(database: Path, contents: Contents) -> list[DamageEntry]:
-    """No restore would take a base that has any."""
-    forget_unsafe_names(database, contents)
+    """A restore refuses a base that has any."""
     why = "names its original by something that is not a SHA-256."
     damage = [DamageEntry(f"Document {one} {why}", [one]) for one in contents.documents_with_unsafe_names]
-    return damage + [DamageEntry(f"Job {one} {why}", []) for one in contents.jobs_with_unsafe_names]
+    damage += [DamageEntry(f"Job {one} {why}", []) for one in contents.jobs_with_unsafe_names]
+    if damage:
+        forget_unsafe_names(database, contents)
+    return damage
 
 
 def _check_database(database: Path) -> list[DamageEntry]:

@@ -75,9 +75,10 @@ def find_old_base(path: Path) -> OldBase | None:
         version = int(db.pragma("user_version"))
         is_empty = not db.execute("SELECT EXISTS (SELECT 1 FROM sqlite_schema)").get
         has_documents = db.execute("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'documents')").get
-        is_known = (version in steps and has_documents) or is_v2(db)
-        if version in steps and has_documents:
+        is_numbered = version in steps and has_documents
+        if is_numbered:
             refuse_foreign_schema(db, version)
+        is_known = is_numbered or is_v2(db)
     if (version == max(steps) and is_known) or (version == 0 and is_empty):
         return None
     if version > max(steps):
