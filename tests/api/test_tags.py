@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
@@ -94,3 +95,27 @@ def test_e19_tags_are_listed_with_their_counts(api: TestClient, add_note: AddDoc
     add_note("two", tags=["b"])
 
     assert api.get(f"{V1}/tags").json() == {"tags": [{"name": "a", "count": 1}, {"name": "b", "count": 2}]}
+
+
+def test_e32_a_job_with_too_many_tags_fails_and_can_be_retried(
+    api: TestClient, add_note: AddDocument, work_off: Callable[[], None]
+) -> None:
+    """E32"""
+    note = add_note("text", source_path="/one", tags=[f"t{number}" for number in range(1_000)])
+    submission = {"type": "note", "text": "new text", "source_path": "/one", "tags": ["one more"]}
+    job = api.post(f"{V1}/jobs", json=submission).json()
+    work_off()
+
+    failed = api.get(f"{V1}/jobs/{job['id']}").json()
+    unchanged = api.get(f"{V1}/documents/{note['id']}").json()
+    refused = api.post(f"{V1}/documents/{note['id']}/tags", json={"tags": ["one more"]})
+    api.delete(f"{V1}/documents/{note['id']}/tags/t0").raise_for_status()
+    api.post(f"{V1}/jobs/{job['id']}/retry").raise_for_status()
+    work_off()
+
+    assert (failed["status"], failed["error"]["code"]) == ("failed", "invalid_request")
+    assert "Remove some of its tags" in failed["error"]["message"]
+    assert unchanged == note
+    assert_problem(refused, 422, "invalid_request")
+    retried = api.get(f"{V1}/documents/{note['id']}").json()
+    assert (retried["text"], len(retried["tags"]), retried["tags"][-1]) == ("new text", 1_000, "one more")

@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 from tests.handmade_documents import LATER, NOW, add, add_note, file, found_by_text, index, note, revision
 
-from kb.engine.errors import DocumentNotFound, NotANote, VersionConflict
+from kb.engine.errors import DocumentNotFound, InvalidRequest, NotANote, VersionConflict
 from kb.engine.model import (
     Direction,
     Document,
@@ -17,6 +17,7 @@ from kb.engine.model import (
     NoteSubmission,
 )
 from kb.engine.ports import Store
+from kb.engine.storage.tables import documents as documents_module
 
 
 def listed(store: Store, query: DocumentQuery) -> list[DocumentId]:
@@ -317,3 +318,31 @@ def test_a_title_that_somebody_gave_survives_new_content_from_the_same_place(sto
     add(store, file("new", title="from the new file", source_path="/p"), now=LATER)
 
     assert store.get_document(document.id).title == "Chosen"
+
+
+def test_e32_no_way_gives_a_document_too_much_metadata(store: Store) -> None:
+    """E32"""
+    half, too_much = {"a": "é" * 20_000}, {"b": "é" * 32_764}
+    document = add(store, note("text", source_path="/one", metadata=half))
+
+    with pytest.raises(InvalidRequest, match="65537 bytes"):
+        store.update_document(document.id, DocumentChange(metadata=too_much), expected_version=None, now=LATER)
+    with pytest.raises(InvalidRequest, match="most is 65536"):
+        add(store, note("new", source_path="/one", metadata={"b": "é" * 20_000}))
+    with pytest.raises(InvalidRequest, match="most is 65536"):
+        add(store, note("another", metadata=too_much))
+
+    assert store.get_document(document.id) == document
+    assert store.list_documents(DocumentQuery()).total == 1
+
+
+def test_e32_too_much_metadata_of_an_older_base_may_stay(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """E32"""
+    with monkeypatch.context() as older:
+        older.setattr(documents_module, "MAX_METADATA_BYTES", 100_000)
+        document = add(store, note("text", source_path="/one", metadata={"a": "x" * 90_000}))
+
+    retitled = store.update_document(document.id, DocumentChange(title="New"), expected_version=None, now=LATER)
+    replaced = add(store, note("new", source_path="/one"))
+
+    assert retitled.metadata == replaced.metadata == document.metadata

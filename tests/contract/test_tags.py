@@ -1,9 +1,17 @@
-import pytest
-from tests.handmade_documents import LATER, NOW, add_note
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
-from kb.engine.errors import DocumentNotFound, VersionConflict
-from kb.engine.model import TagCount
+import pytest
+from tests.bundles import portable_note
+from tests.handmade_documents import LATER, NOW, add, add_note, commit, file, index, note, revision
+
+from kb.engine.errors import DocumentNotFound, InvalidRequest, VersionConflict
+from kb.engine.model import Document, TagCount
+from kb.engine.model.limits import MAX_TAGS
 from kb.engine.ports import Store
+from kb.engine.storage.tables import tags as tags_module
 
 STRANGE_TAGS = ("collection:memory", "a/b/c", "two words", "日本語", "%_'\"", "É", "x" * 200, "🦫")
 
@@ -86,3 +94,113 @@ def test_the_tags_of_a_missing_document_cannot_be_changed(store: Store) -> None:
         store.change_tags(1, add=["a"], remove=[], expected_version=None, now=NOW)
 
     assert store.list_tags() == []
+
+
+def names(count: int, *, prefix: str = "t") -> tuple[str, ...]:
+    return tuple(f"{prefix}{number}" for number in range(count))
+
+
+def add_by_change(store: Store, document: Document, tags: Sequence[str]) -> None:
+    store.change_tags(document.id, add=tags, remove=[], expected_version=None, now=LATER)
+
+
+def replace_by_change(store: Store, document: Document, tags: Sequence[str]) -> None:
+    store.replace_tags(document.id, [*document.tags, *tags], expected_version=None, now=LATER)
+
+
+def rewrite(store: Store, document: Document, tags: Sequence[str]) -> None:
+    content = revision("new", tags=(*document.tags, *tags))
+    store.replace_note(document.id, content, index("new"), expected_version=None, now=LATER)
+
+
+def add_by_job(store: Store, document: Document, tags: Sequence[str]) -> None:
+    commit(store, note("new", source_path="/one", tags=tags))
+
+
+def add_by_same_job(store: Store, document: Document, tags: Sequence[str]) -> None:
+    commit(store, note("text", source_path="/one", tags=tags))
+
+
+def add_by_new_job(store: Store, document: Document, tags: Sequence[str]) -> None:
+    commit(store, file("another", tags=[*document.tags, *tags]))
+
+
+def add_by_import(store: Store, document: Document, tags: Sequence[str]) -> None:
+    store.add_portable(portable_note(uuid=document.uuid, version=9, tags=(*document.tags, *tags)), now=LATER)
+
+
+@pytest.mark.parametrize(
+    "give",
+    [add_by_change, replace_by_change, rewrite, add_by_job, add_by_same_job, add_by_new_job, add_by_import],
+)
+def test_e32_no_way_gives_a_document_too_many_tags(
+    store: Store, give: Callable[[Store, Document, Sequence[str]], None]
+) -> None:
+    """E32"""
+    document = add(store, note("text", source_path="/one", tags=names(MAX_TAGS)))
+
+    with pytest.raises(InvalidRequest, match=r"1001 tags, .* most is 1000"):
+        give(store, document, ["one more"])
+
+    assert store.get_document(document.id) == document
+    assert len(store.list_tags()) == MAX_TAGS
+
+
+def test_e32_tags_that_are_there_need_no_more_room(store: Store) -> None:
+    """E32"""
+    document = add(store, note("text", source_path="/one", tags=names(MAX_TAGS)))
+
+    commit(store, note("new", source_path="/one", tags=names(5)))
+
+    assert store.get_document(document.id).tags == document.tags
+
+
+def test_e32_too_many_tags_of_an_older_base_can_be_removed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """E32"""
+    with monkeypatch.context() as older:
+        older.setattr(tags_module, "MAX_TAGS", MAX_TAGS + 10)
+        document = add_note(store, "text", tags=names(MAX_TAGS + 10))
+
+    fewer = store.change_tags(document.id, add=["new"], remove=["t0", "t1"], expected_version=None, now=LATER)
+    with pytest.raises(InvalidRequest, match="1010 tags"):
+        store.change_tags(document.id, add=["newer"], remove=[], expected_version=None, now=LATER)
+
+    assert fewer.tags == (*document.tags[2:], "new")
+
+
+@pytest.mark.parametrize(("each", "kept"), [(400, 800), (600, 600)])
+def test_e32_tags_added_at_once_are_all_there_or_refused(
+    store: Store, other_store: Store, each: int, kept: int
+) -> None:
+    """E32"""
+    document = add_note(store, "text")
+
+    def add_some(one: Store, prefix: str) -> None:
+        with suppress(InvalidRequest):
+            add_by_change(one, document, names(each, prefix=prefix))
+
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(add_some, (store, other_store), "ab"))
+
+    tags = store.get_document(document.id).tags
+    assert len(tags) == len(set(tags)) == kept
+    # Those of one call stay together, in their order.
+    assert {tags[:each], tags[-each:]} <= {names(each, prefix="a"), names(each, prefix="b")}
+
+
+def test_e32_the_work_of_adding_tags_grows_as_their_number(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """E32"""
+    few, many = 500, 8_000
+    monkeypatch.setattr(tags_module, "MAX_TAGS", many)
+
+    def seconds_to_add(count: int) -> float:
+        document = add_note(store, f"{count}")
+        began = time.monotonic()
+        add_by_change(store, document, names(count))
+        store.delete_document(document.id, expected_version=None, now=LATER)
+        return time.monotonic() - began
+
+    ratio = min(seconds_to_add(many) for _ in range(2)) / min(seconds_to_add(few) for _ in range(2))
+
+    # In SQLite it was above 100 when each tag was counted again for the next one.
+    assert ratio < 4 * many / few

@@ -243,6 +243,8 @@ def test_e21_vectors_belong_to_the_document_that_follows_them() -> None:
         ({"tags": ("x" * 201,)}, "tag"),
         ({"metadata": {"a": math.nan}}, "metadata"),
         ({"metadata": {"a": math.inf}}, "metadata"),
+        ({"tags": tuple(f"t{number}" for number in range(1_001))}, "at most 1000 tags"),
+        ({"metadata": {"a": "é" * 32_765}}, "at most 65536 bytes"),
         ({"created_at": datetime(2026, 3, 1)}, "UTC"),  # noqa: DTZ001 - that is what is wrong with it
         ({"updated_at": NOW.astimezone(timezone(timedelta(hours=1)))}, "UTC"),
         ({"size_bytes": 1}, "size_bytes"),

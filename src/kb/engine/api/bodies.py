@@ -1,6 +1,5 @@
 """The JSON that the engine takes."""
 
-import json
 import re
 from collections.abc import Mapping
 from datetime import date
@@ -12,16 +11,18 @@ from kb.engine.api.parameters import NO_NUL, NOT_BLANK
 from kb.engine.model import Scope
 from kb.engine.model.limits import (
     MAX_GIVEN_TITLE_CHARACTERS,
+    MAX_METADATA_BYTES,
     MAX_METADATA_DEPTH,
     MAX_SOURCE_PATH_CHARACTERS,
     MAX_TAG_CHARACTERS,
+    MAX_TAGS,
+    count_metadata_bytes,
     is_deeper_than,
 )
 from kb.engine.search.hybrid import Grouping, Mode, SearchRequest
 
 MAX_NOTE_CHARACTERS = 1_000_000
 MAX_QUERY_CHARACTERS = 10_000
-MAX_METADATA_BYTES = 65_536
 CONFIRMATION_PHRASE = "DELETE ALL"
 
 
@@ -30,7 +31,7 @@ def _require_storable_json(value: Mapping[str, Any]) -> Mapping[str, Any]:
     if is_deeper_than(MAX_METADATA_DEPTH, value):
         raise ValueError(f"must be nested at most {MAX_METADATA_DEPTH} deep")
     try:
-        size = len(json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
+        size = count_metadata_bytes(value)
     except (ValueError, RecursionError) as error:
         raise ValueError("must be JSON without NaN, infinity or unpaired surrogates") from error
     if size > MAX_METADATA_BYTES:
@@ -56,7 +57,7 @@ Whole = BeforeValidator(_take_whole_number)
 Text = Annotated[str, Field(min_length=1, max_length=MAX_NOTE_CHARACTERS, pattern=NOT_BLANK)]
 Title = Annotated[str, Field(min_length=1, max_length=MAX_GIVEN_TITLE_CHARACTERS, pattern=NOT_BLANK)]
 Tag = Annotated[str, Field(min_length=1, max_length=MAX_TAG_CHARACTERS, pattern=NOT_BLANK), AfterValidator(str.strip)]
-Tags = Annotated[list[Tag], Field(max_length=1000)]
+Tags = Annotated[list[Tag], Field(max_length=MAX_TAGS)]
 # Each is a condition of its own, and SQL takes no more than a thousand of those.
 WantedTags = Annotated[list[Tag], Field(max_length=100)]
 SourcePath = Annotated[str, Field(min_length=1, max_length=MAX_SOURCE_PATH_CHARACTERS, pattern=NO_NUL)]

@@ -3,7 +3,6 @@
 Lengths are checked only where a longer one would harm others; what a base may hold must also be able to come back.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -12,10 +11,13 @@ import numpy as np
 
 from kb.engine.model.hashes import hash_of, hash_of_original, is_name_of_original
 from kb.engine.model.limits import (
+    MAX_METADATA_BYTES,
     MAX_METADATA_DEPTH,
     MAX_SOURCE_PATH_CHARACTERS,
     MAX_TAG_CHARACTERS,
+    MAX_TAGS,
     MAX_TITLE_CHARACTERS,
+    count_metadata_bytes,
     is_deeper_than,
 )
 from kb.engine.model.portable import DocumentRecord, PortableDocument, PortableRevision
@@ -69,6 +71,8 @@ def _check_names(record: DocumentRecord) -> Iterator[str]:
 
 
 def _check_tags(record: DocumentRecord) -> Iterator[str]:
+    if len(record.tags) > MAX_TAGS:
+        yield f"a document must have at most {MAX_TAGS} tags"
     if len(set(record.tags)) < len(record.tags):
         yield "a tag stands there twice"
     for tag in record.tags:
@@ -91,9 +95,12 @@ def _check_metadata(record: DocumentRecord) -> Iterator[str]:
         yield f"metadata must be nested at most {MAX_METADATA_DEPTH} deep"
         return
     try:
-        json.dumps(record.metadata, allow_nan=False)
+        size_bytes = count_metadata_bytes(record.metadata)
     except ValueError:
         yield "metadata must be JSON without NaN and infinity"
+        return
+    if size_bytes > MAX_METADATA_BYTES:
+        yield f"metadata must have at most {MAX_METADATA_BYTES} bytes of JSON"
 
 
 def _check_content(record: DocumentRecord) -> Iterator[str]:

@@ -21,12 +21,13 @@ from kb.engine.model import (
     Committed,
     FileSubmission,
     IndexedText,
+    Metadata,
     NewDocument,
     NoteSubmission,
     Submission,
 )
 from kb.engine.model.hashes import hash_of_original
-from kb.engine.model.limits import MAX_GIVEN_TITLE_CHARACTERS
+from kb.engine.model.limits import MAX_GIVEN_TITLE_CHARACTERS, MAX_METADATA_BYTES, count_metadata_bytes
 from kb.engine.originals import DamagedOriginal, Originals, Watch
 from kb.engine.ports import Embedder, Store
 
@@ -77,14 +78,15 @@ class Pipeline:
             parts = course.follow(extraction.parts(), unit=head.unit, workload=extraction.workload)
             text = index_text(parts, title, self.embedder, course.embed)
         findings = extraction.findings
-        found = {**head.metadata, **findings.describe(), **describe_unread(extraction)}
+        noted = {**findings.describe(), **describe_unread(extraction)}
         was_recognised = findings.has_pages and head.processing_method == "text_extraction"
         if was_recognised and force_ocr:
-            found[OCR_FORCED] = True
+            noted[OCR_FORCED] = True
+        metadata = {**noted, **submission.metadata}
         document = replace(
             document,
             title=title,
-            metadata={**found, **submission.metadata},
+            metadata={**choose_what_fits(head.metadata, beside=metadata), **metadata},
             processing_method="ocr" if was_recognised else head.processing_method,
         )
         return document, text
@@ -107,6 +109,30 @@ def open_original(originals: Originals, name: str | None, watch: Watch) -> Itera
 def describe_unread(extraction: Extraction) -> dict[str, Any]:
     """What a document's metadata tells of the pages that could not be read, once all others are."""
     return {f"unread_{extraction.head.unit}s": extraction.unread} if extraction.unread else {}
+
+
+def choose_what_fits(told: Metadata, *, beside: Metadata) -> Metadata:
+    """What a file says about itself, without its longest statements if all would be too much beside other metadata.
+
+    Nothing is lost: the original still has them. Left out is also what is not JSON, such as NaN.
+    """
+    sizes = {name: _size_or_too_much(name, value) for name, value in told.items() if name not in beside}
+    room = MAX_METADATA_BYTES - count_metadata_bytes(beside)
+    chosen = set()
+    for name in sorted(sizes, key=sizes.__getitem__):
+        room -= sizes[name]
+        if room < 0:
+            break
+        chosen.add(name)
+    return {name: value for name, value in told.items() if name in chosen}
+
+
+def _size_or_too_much(name: str, value: object) -> int:
+    """The braces that are counted here are as long as the comma and the space between two entries."""
+    try:
+        return count_metadata_bytes({name: value})
+    except ValueError:
+        return MAX_METADATA_BYTES + 1
 
 
 def describe(submission: Submission) -> NewDocument:

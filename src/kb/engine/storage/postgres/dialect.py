@@ -24,6 +24,7 @@ class PostgresDialect:
     # pgvector indexes no longer ones.
     longest_indexed_vector = 4_000
     id_list = "(SELECT value::bigint FROM jsonb_array_elements_text(?::jsonb) AS ids (value))"
+    text_list = "(SELECT value FROM jsonb_array_elements_text(?::jsonb) AS texts (value))"
     for_update = "FOR UPDATE"
     for_use = "FOR KEY SHARE"
     skip_locked = "FOR UPDATE SKIP LOCKED"

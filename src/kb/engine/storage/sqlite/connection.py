@@ -27,7 +27,7 @@ WHOLE_VECTORS = (
 
 
 class SqliteDialect:
-    id_list = "(SELECT value FROM json_each(?))"
+    id_list = text_list = "(SELECT value FROM json_each(?))"
     # There is one writer at a time.
     for_update = for_use = skip_locked = ""
     join_from_left = "CROSS JOIN"

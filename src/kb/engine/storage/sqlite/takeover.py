@@ -32,7 +32,7 @@ from kb.engine.storage.sqlite.connection import SqliteConnection
 from kb.engine.storage.sqlite.database import open_untouched
 from kb.engine.storage.tables.chunks import spaced_or_none
 from kb.engine.storage.tables.rows import fetch_all, to_text
-from kb.engine.storage.tables.tags import add_tags
+from kb.engine.storage.tables.tags import insert_tags
 
 V2 = 2
 V2_NAMES = ("kb.db", "kb.sqlite3", "knowledge.db")
@@ -290,7 +290,8 @@ def _take_over_tags(old: apsw.Connection, new: SqliteConnection) -> None:
     # In the order of their ids: v2 knew no other.
     for document_id, names in groupby(links, key=lambda link: link[0]):
         tags = (name.replace("\0", "").strip()[:MAX_TAG_CHARACTERS].strip() for _, name in names)
-        add_tags(new, document_id, dict.fromkeys(filter(None, tags)))
+        # However many they are: too many can be removed, and none is lost.
+        insert_tags(new, document_id, [*dict.fromkeys(filter(None, tags))])
 
 
 def _take_over_jobs(old: apsw.Connection, new: apsw.Connection, now: datetime) -> None:

@@ -37,6 +37,11 @@ class Dialect(Protocol):
         ...
 
     @property
+    def text_list(self) -> str:
+        """The texts that are bound as a JSON array, for use after IN. None of them has a NUL."""
+        ...
+
+    @property
     def for_update(self) -> str:
         """At the end of a query: nobody else changes these rows before this transaction ends."""
         ...

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from kb.engine.errors import Conflict, NotANote
+from kb.engine.errors import Conflict, InvalidRequest, NotANote
 from kb.engine.model import (
     OCR_FORCED,
     TOLD_OF_READING,
@@ -27,6 +27,7 @@ from kb.engine.model import (
     Ref,
 )
 from kb.engine.model.hashes import hash_of_original
+from kb.engine.model.limits import MAX_METADATA_BYTES, count_metadata_bytes
 from kb.engine.storage.tables.chunks import insert_chunks, spaced_or_none
 from kb.engine.storage.tables.connection import Connection, Database, Dialect
 from kb.engine.storage.tables.journal import announce_job, record_change, record_clearing, record_document
@@ -150,6 +151,8 @@ class DocumentsPart:
             is_same_metadata = to_json(new.metadata, sort_keys=True) == to_json(document.metadata, sort_keys=True)
             if is_same_metadata and new == replace(document, metadata=new.metadata):
                 return document
+            if not is_same_metadata:
+                _require_room_for_metadata(new.metadata, former=document.metadata)
             if new.source_path != document.source_path:
                 _require_free_path(db, new)
             is_new_revision = new.title != document.title and document.doc_type == "note"
@@ -262,7 +265,18 @@ def _keep_wish(old: Metadata, new: Metadata) -> Metadata:
     return {**{name: value for name, value in old.items() if name == OCR_FORCED}, **new}
 
 
+def _require_room_for_metadata(new: Metadata, *, former: Metadata) -> None:
+    """A document that already has too much, as in an older base, may keep as much as it has."""
+    size_bytes = count_metadata_bytes(new)
+    if size_bytes > MAX_METADATA_BYTES and size_bytes > count_metadata_bytes(former):
+        raise InvalidRequest(
+            f"The document would have {size_bytes} bytes of metadata, and the most is {MAX_METADATA_BYTES}, with what "
+            "was read in its file. Give it less metadata."
+        )
+
+
 def insert_document(db: Connection, new: NewDocument, text: IndexedText, now: datetime) -> DocumentId:
+    _require_room_for_metadata(new.metadata, former={})
     document_id: DocumentId = db.execute(
         "INSERT INTO documents (uuid, doc_type, format, title, search_title, title_is_given, filename, source_path, "
         "size_bytes, content_hash, original, note_text, metadata, processing_method, chunk_count, created_at) "
@@ -295,6 +309,7 @@ def overwrite_document(
     old = load_document(db, document_id)
     kept = {name: value for name, value in old.metadata.items() if name not in TOLD_OF_READING}
     metadata = {**kept, **new.metadata}
+    _require_room_for_metadata(metadata, former=old.metadata)
     new = replace(new, source_path=new.source_path or old.source_path)
     if old.title_is_given and not new.title_is_given:
         new = replace(new, title=old.title, title_is_given=True)

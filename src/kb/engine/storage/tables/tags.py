@@ -1,12 +1,18 @@
-"""Tags: a document's tags stand in the order they were added, and an unused tag is gone."""
+"""Tags: a document's tags are in the order in which they were added, and an unused tag is gone.
 
+However many tags change, the number of statements is the same, since other writers wait meanwhile.
+"""
+
+import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from kb.engine.errors import InvalidRequest
 from kb.engine.model import Action, Document, DocumentId, Ref, TagCount
+from kb.engine.model.limits import MAX_TAGS
 from kb.engine.storage.tables.connection import Connection, Database
 from kb.engine.storage.tables.journal import record_change
-from kb.engine.storage.tables.rows import fetch_all, load_unchanged_document
+from kb.engine.storage.tables.rows import fetch_all, load_tags, load_unchanged_document
 
 
 class TagsPart:
@@ -25,7 +31,8 @@ class TagsPart:
     ) -> Document:
         with self._database.write() as db:
             document = load_unchanged_document(db, ref, expected_version)
-            kept = [tag for tag in document.tags if tag not in set(remove)]
+            removed = set(remove)
+            kept = [tag for tag in document.tags if tag not in removed]
             return _save_tags(db, document, [*kept, *add], now)
 
     def replace_tags(self, ref: Ref, tags: Sequence[str], *, expected_version: int | None, now: datetime) -> Document:
@@ -50,41 +57,80 @@ def _save_tags(db: Connection, document: Document, tags: Iterable[str], now: dat
 
 
 def replace_all_tags(db: Connection, document_id: DocumentId, tags: Iterable[str]) -> None:
-    former = db.execute("SELECT tag_id FROM document_tags WHERE document_id = ?", (document_id,)).fetchall()
-    db.execute("DELETE FROM document_tags WHERE document_id = ?", (document_id,))
-    add_tags(db, document_id, tags)
-    for (tag_id,) in sorted(former):
-        # One that somebody is giving to another document just now stays.
-        free = fetch_all(db, f"SELECT id FROM tags WHERE id = ? {db.dialect.skip_locked}", (tag_id,))
-        if free:
-            db.execute(
-                "DELETE FROM tags WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM document_tags WHERE tag_id = ?1)",
-                (tag_id,),
-            )
-
-
-def add_tags(db: Connection, document_id: DocumentId, tags: Iterable[str]) -> bool:
-    """Add the tags that are missing, after those that are there; tell whether any was."""
-    is_any_new = False
+    """Raises `InvalidRequest` if these are too many."""
     wanted = list(dict.fromkeys(tags))
-    # In one order for all, so that no two wait for each other.
-    ids = {tag: _find_or_insert(db, tag) for tag in sorted(wanted)}
-    for tag in wanted:
-        added = fetch_all(
-            db,
-            "INSERT INTO document_tags (document_id, tag_id, position) "
-            "SELECT ?1, ?2, COALESCE(max(position), 0) + 1 FROM document_tags WHERE document_id = ?1 "
-            "ON CONFLICT DO NOTHING RETURNING tag_id",
-            (document_id, ids[tag]),
+    former = fetch_all(db, "SELECT tag_id FROM document_tags WHERE document_id = ?", (document_id,))
+    _require_room(len(wanted), former=len(former))
+    db.execute("DELETE FROM document_tags WHERE document_id = ?", (document_id,))
+    insert_tags(db, document_id, wanted)
+    # A tag that another transaction is giving to another document stays.
+    unused = fetch_all(
+        db,
+        f"SELECT id FROM tags WHERE id IN {db.dialect.id_list} "
+        f"AND NOT EXISTS (SELECT 1 FROM document_tags WHERE tag_id = tags.id) ORDER BY id {db.dialect.skip_locked}",
+        (json.dumps([row[0] for row in former]),),
+    )
+    # It may have got it before this transaction held the tag.
+    db.execute(
+        f"DELETE FROM tags WHERE id IN {db.dialect.id_list} "
+        "AND NOT EXISTS (SELECT 1 FROM document_tags WHERE tag_id = tags.id)",
+        (json.dumps([row[0] for row in unused]),),
+    )
+
+
+def add_tags(db: Connection, document_id: DocumentId, tags: Sequence[str]) -> bool:
+    """Add the tags that are missing, after those that are there; returns whether any was.
+
+    The document must be locked, or new. Raises `InvalidRequest` if it would have too many.
+    """
+    former = set(load_tags(db, [document_id]).get(document_id, []))
+    missing = [tag for tag in dict.fromkeys(tags) if tag not in former]
+    if missing:
+        _require_room(len(former) + len(missing), former=len(former))
+        insert_tags(db, document_id, missing)
+    return bool(missing)
+
+
+def _require_room(count: int, *, former: int) -> None:
+    """A document that already has too many, as in an older base, may keep as many as it has."""
+    if count > max(MAX_TAGS, former):
+        raise InvalidRequest(
+            f"The document would have {count} tags, and the most is {MAX_TAGS}. Remove some of its tags, or add fewer."
         )
-        is_any_new |= bool(added)
-    return is_any_new
 
 
-def _find_or_insert(db: Connection, tag: str) -> int:
-    """Nobody removes it as unused before this transaction ends; others may use it."""
+def insert_tags(db: Connection, document_id: DocumentId, tags: Sequence[str]) -> None:
+    """Give the document these tags, none of which it has, after those that it has; however many they are."""
+    if not tags:
+        return
+    ids = _find_or_insert_tags(db, tags)
+    last: int = db.execute(
+        "SELECT COALESCE(max(position), 0) FROM document_tags WHERE document_id = ?", (document_id,)
+    ).get
+    db.executemany(
+        "INSERT INTO document_tags (document_id, tag_id, position) VALUES (?, ?, ?)",
+        [(document_id, ids[tag], position) for position, tag in enumerate(tags, start=last + 1)],
+    )
+
+
+def _find_or_insert_tags(db: Connection, tags: Iterable[str]) -> dict[str, int]:
+    """The ids by name. No transaction removes these as unused before this one ends; others may use them."""
+    missing = set(tags)
+    ids: dict[str, int] = {}
     while True:
-        found: int | None = db.execute(f"SELECT id FROM tags WHERE name = ? {db.dialect.for_use}", (tag,)).get
-        if found is not None:
-            return found
-        db.execute("INSERT INTO tags (name) VALUES (?) ON CONFLICT DO NOTHING", (tag,))
+        # In one order in all transactions, so that no two wait for each other.
+        names = json.dumps(sorted(missing))
+        ids |= dict(
+            fetch_all(
+                db,
+                f"SELECT name, id FROM tags WHERE name IN {db.dialect.text_list} ORDER BY name {db.dialect.for_use}",
+                (names,),
+            )
+        )
+        missing -= ids.keys()
+        if not missing:
+            return ids
+        # Another transaction may insert some of them at the same time: the next look finds those.
+        db.executemany(
+            "INSERT INTO tags (name) VALUES (?) ON CONFLICT DO NOTHING", [(name,) for name in sorted(missing)]
+        )
