@@ -2,7 +2,9 @@
 
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from uuid import UUID
 
 import httpx
 from tests.api_calls import V1, assert_problem
@@ -48,3 +50,22 @@ def test_e21_an_import_whose_sender_is_silent_ends_when_the_engine_stops(engine:
 
     assert answer.startswith(b"HTTP/1.1 503 ")
     assert b"The engine is stopping. Documents imported before that: 1." in answer
+
+
+def test_e32_a_note_is_accepted_while_bundles_are_imported(engine: Engine) -> None:
+    """E32: one of them has a document with 100,000 tags."""
+    many = pack(portable_note(number, uuid=UUID(int=number), vector_model="") for number in range(1, 301))
+    greedy = pack([portable_note(999, tags=tuple(f"tag {number}" for number in range(100_000)), vector_model="")])
+    with serving(engine) as (http, _), ThreadPoolExecutor(1) as threads:
+        imports = threads.submit(lambda: [http.post("/import", content=one, headers=TAR) for one in (many, greedy)])
+        wait_until(lambda: http.get("/status").json()["documents"]["total"] > 0, "the import has begun")
+
+        notes = 0
+        while notes == 0 or not imports.done():
+            submitted = http.post("/jobs", json={"type": "note", "text": f"note {notes}"}, timeout=10)
+            assert submitted.status_code == 202, submitted.text
+            notes += 1
+
+    accepted, refused = imports.result()
+    assert accepted.json()["documents_added"] == 300
+    assert "at most 1000 tags" in assert_problem(refused, 422, "invalid_request")["detail"]

@@ -21,6 +21,7 @@ from tests.folders import open_folder
 from tests.handmade_documents import LATER, commit, digest, file, index, note, revision, vector_of
 
 from kb.engine.model import EVERYWHERE, DocumentChange, DocumentId, DocumentQuery, FileSubmission, Lane, NewDocument
+from kb.engine.storage.sqlite import clearing
 
 WORDS = ("walrus", "otter", "seal", "ночь", "東京", "ข้าวผัด")
 TAGS = ("a", "b/c", "日本")
@@ -249,7 +250,10 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.parametrize("name", BACKENDS)
-def test_the_store_agrees_with_a_dictionary_whatever_is_done_to_it(name: str) -> None:
+def test_the_store_agrees_with_a_dictionary_whatever_is_done_to_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # So that a few chunks are cleared in pieces.
+    monkeypatch.setattr(clearing, "MAX_CHUNKS_AT_ONCE", 2)
+    monkeypatch.setattr(clearing, "CHUNKS_PER_PIECE", 2)
     machine = type(f"{name.title()}Machine", (StoreMachine,), {"backend_name": name})
 
     run_state_machine_as_test(

@@ -219,3 +219,29 @@ def test_who_has_emptied_the_log_waits_for_other_writers_as_long_as_before(
         write_megabytes(database, log, 1)
 
         end.join()
+
+
+SHORT_QUERY = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 20000) SELECT count(*) FROM n"
+
+
+def test_e32_a_process_that_writes_all_the_time_lets_another_write(database: Database, path: Path) -> None:
+    """E32"""
+    begun, done = threading.Event(), threading.Event()
+
+    def write_all_the_time() -> None:
+        while not done.is_set():
+            with database.write() as db:
+                begun.set()
+                db.execute(SHORT_QUERY).fetchall()
+
+    with ThreadPoolExecutor() as threads, closing(Database(path, prepare=lambda db: None)) as of_another_process:
+        writing = threads.submit(write_all_the_time)
+        try:
+            assert begun.wait(10)
+            for _ in range(4):
+                # Raises `Unavailable` after waiting for ten seconds.
+                with of_another_process.write() as db:
+                    db.execute(SHORT_QUERY).fetchall()
+        finally:
+            done.set()
+        writing.result(timeout=10)

@@ -1,6 +1,7 @@
 """What the SQLite file itself must keep to, beyond what a caller of the store can see."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tests.handmade_documents import (
     add_note,
     digest,
     file,
+    found_by_text,
     found_by_vector,
     index,
     note,
@@ -24,9 +26,11 @@ from tests.handmade_documents import (
 from kb.engine.errors import Damaged
 from kb.engine.model import EVERYWHERE, DocumentChange, DocumentQuery, JobStatus, Lane, NoteSubmission
 from kb.engine.ports import Store
+from kb.engine.storage.sqlite import clearing
 from kb.engine.storage.sqlite.checksums import register_checksum
 from kb.engine.storage.sqlite.connection import SqliteDialect
 from kb.engine.storage.tables.claims import CLAIMABLE
+from kb.engine.storage.tables.documents import DocumentsPart
 from kb.engine.storage.tables.job_rows import PRIORITY_OF_LANE
 
 SECRETS = ["xylophonequartz", "隠された秘密の言葉", "mnemosynevault"]
@@ -219,3 +223,58 @@ def test_an_error_between_two_rows_keeps_neither_readers_nor_the_writer_at_an_ol
 
     assert store.get_document(added.id) == added
     assert len(held) == 2
+
+
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if a few chunks were many."""
+    monkeypatch.setattr(clearing, "MAX_CHUNKS_AT_ONCE", 3)
+    monkeypatch.setattr(clearing, "CHUNKS_PER_PIECE", 2)
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_e32_a_base_that_is_cleared_in_pieces_is_empty(store: Store, folder: Path) -> None:
+    """E32"""
+    add_secret_note(store)
+
+    cleared = store.delete_everything(now=LATER)
+
+    assert (cleared.documents_removed, cleared.vectors_removed) == (41, 42)
+    assert cleared.bytes_freed > 41 * len("plain words")
+    assert traces_of(SECRETS, folder) == []
+    assert (store.list_documents(DocumentQuery()).total, store.list_tags()) == (0, [])
+    assert len(found_by_vector(store, "plain words before 1")) == 0
+    SqliteBackend(folder).check_integrity()
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_e32_a_clearing_that_breaks_off_leaves_whole_documents(
+    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """E32"""
+    notes = [add_note(store, f"walrus {number}", tags=["sea"]) for number in range(9)]
+    with monkeypatch.context() as breaking:
+        # All that is done after the pieces.
+        breaking.setattr(DocumentsPart, "delete_everything", lambda store, *, now: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            store.delete_everything(now=LATER)
+
+    left = store.list_documents(DocumentQuery()).rows
+    assert 0 < len(left) < len(notes)
+    assert {document.id for document in left} == set(found_by_text(store, "walrus"))
+    SqliteBackend(folder).check_integrity()
+    assert store.delete_everything(now=LATER).documents_removed == len(left)
+    assert found_by_text(store, "walrus") == []
+
+
+def test_e32_a_long_document_gets_a_title_without_secure_delete(store: Store, folder: Path) -> None:
+    """E32: with it, the title of a document of 10,000 chunks kept other writers out for 155 s."""
+    long = add(store, note("long", title="Otter"), index(*[f"page {page}" for page in range(60)]))
+
+    store.update_document(long.id, DocumentChange(title="Walrus"), expected_version=None, now=LATER)
+
+    SqliteBackend(folder).check_integrity()
+    with closing(apsw.Connection(str(folder / "kb.sqlite"))) as connection:
+        assert connection.execute("SELECT v FROM chunks_fts_config WHERE k = 'secure-delete'").get == 1
+    assert found_by_text(store, "walrus") == [long.id] * 60
+    assert found_by_text(store, "otter") == []

@@ -165,6 +165,13 @@ class Cleared:
     vectors_removed: int
     bytes_freed: int
 
+    def __add__(self, other: "Cleared") -> "Cleared":
+        return Cleared(
+            self.documents_removed + other.documents_removed,
+            self.vectors_removed + other.vectors_removed,
+            self.bytes_freed + other.bytes_freed,
+        )
+
 
 class DocumentOrder(StrEnum):
     RECENT = "recent"

@@ -59,7 +59,11 @@ class Documents(Protocol):
     def delete_document(self, ref: Ref, *, expected_version: int | None, now: datetime) -> DeletedDocument: ...
 
     def delete_everything(self, *, now: datetime) -> Cleared:
-        """Delete all documents, cancel all unfinished jobs and forget what any job was given."""
+        """Delete all documents, cancel all unfinished jobs and forget what any job was given.
+
+        A large base may be cleared in several transactions, each of which deletes whole documents; what is added
+        before the last one is deleted as well.
+        """
         ...
 
     def is_original_in_use(self, original: str) -> bool: ...

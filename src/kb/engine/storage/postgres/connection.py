@@ -108,7 +108,9 @@ class PostgresConnection:
         self.execute(f"TRUNCATE {TABLES_OF_DOCUMENTS}")
         self._has_new_words = True
 
-    def index_title(self, document_id: DocumentId, *, former: str) -> None:
+    @contextmanager
+    def index_new_title(self, document_id: DocumentId, *, former: str) -> Iterator[None]:
+        yield
         chunk_rows.index_title(self, document_id, former=former)
         self._has_new_words = True
 

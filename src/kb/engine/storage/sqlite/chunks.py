@@ -1,7 +1,7 @@
 """The chunks of a document in SQLite, with their words and vectors: written together, deleted together."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import apsw
 
@@ -46,21 +46,22 @@ def insert_vector(db: apsw.Connection, chunk_id: ChunkId, vector: Vector) -> Non
 
 
 def delete_chunks(db: apsw.Connection, document_id: DocumentId) -> None:
-    count: int = db.execute("SELECT chunk_count FROM documents WHERE id = ?", (document_id,)).get
-    with _secure_delete_up_to(db, count):
+    with secure_delete_unless_many(db, document_id):
         db.execute("DELETE FROM chunks WHERE document_id = ?", (document_id,))
     log_change(db, document_id)
 
 
+def secure_delete_unless_many(db: apsw.Connection, document_id: DocumentId) -> AbstractContextManager[None]:
+    """Do without FTS5's secure-delete if the document has many chunks."""
+    count: int = db.execute("SELECT chunk_count FROM documents WHERE id = ?", (document_id,)).get
+    return without_secure_delete(db) if count > MAX_SECURELY_DELETED_CHUNKS else nullcontext()
+
+
 @contextmanager
-def _secure_delete_up_to(db: apsw.Connection, count: int) -> Iterator[None]:
-    """Do without FTS5's secure-delete for many chunks at once."""
-    is_too_dear = count > MAX_SECURELY_DELETED_CHUNKS
-    if is_too_dear:
-        db.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('secure-delete', 0)")
+def without_secure_delete(db: apsw.Connection) -> Iterator[None]:
+    db.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('secure-delete', 0)")
     yield
-    if is_too_dear:
-        db.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('secure-delete', 1)")
+    db.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('secure-delete', 1)")
 
 
 def empty_full_text(db: apsw.Connection) -> None:

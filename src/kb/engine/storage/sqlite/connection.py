@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import UUID
 
@@ -10,7 +11,13 @@ import numpy as np
 
 from kb.engine.model import DocumentId, EventKind, JobId, Vector, Vectors
 from kb.engine.model.portable import PortableChunk
-from kb.engine.storage.sqlite.chunks import delete_chunks, empty_full_text, insert_chunk, insert_vector
+from kb.engine.storage.sqlite.chunks import (
+    delete_chunks,
+    empty_full_text,
+    insert_chunk,
+    insert_vector,
+    secure_delete_unless_many,
+)
 from kb.engine.storage.sqlite.index_log import log_change
 from kb.engine.storage.sqlite.vectors.files import remove_token
 from kb.engine.storage.tables import journal
@@ -100,8 +107,11 @@ class SqliteConnection(apsw.Connection):
         log_change(self, None)
         remove_token(self)
 
-    def index_title(self, document_id: DocumentId, *, former: str) -> None:
-        # A trigger has seen to the words.
+    @contextmanager
+    def index_new_title(self, document_id: DocumentId, *, former: str) -> Iterator[None]:
+        # Triggers take the words out and put the new ones in.
+        with secure_delete_unless_many(self, document_id):
+            yield
         log_change(self, document_id)
 
     def read_vectors(self, document_id: DocumentId) -> Vectors:

@@ -23,6 +23,10 @@ from kb.engine.storage.sqlite.connection import SqliteConnection
 
 # A writer waits at most this long for another process to finish its transaction.
 BUSY_TIMEOUT_MS = 10_000
+# SQLite has no queue of processes: one that waits tries again every 0.1 seconds. If another writes without a pause, it
+# may never find the base free. So each makes a pause in which that one tries, when it has written for this long.
+MAX_RUN_SECONDS = 1.0
+PAUSE_SECONDS = 0.12
 # More readers than cores only add page caches; requests beyond that wait a moment.
 MAX_READERS = 8
 # 4 KB pages would waste a quarter of the file on 1,536-byte vectors.
@@ -107,6 +111,8 @@ class Database:
         """Why the last write did not work, if the disk was to blame."""
         self._write_lock = threading.Lock()
         self._reader_permits = threading.BoundedSemaphore(MAX_READERS)
+        # Guarded by the lock: when this process last made a pause for others, and when it last wrote.
+        self._paused_until = self._wrote_until = time.monotonic()
         # Guards the next three. A connection is used by the one thread that took it, and interrupted by another
         # only while this is held: whoever gives it back can be sure that nobody touches it any more.
         self._returned = threading.Condition()
@@ -178,13 +184,24 @@ class Database:
         if not self._write_lock.acquire(timeout=BUSY_TIMEOUT_MS / 1000):
             raise Unavailable(BUSY)
         try:
+            self._let_other_processes_write()
             self._take(self._writer)
             try:
                 yield
             finally:
                 self._give_back(self._writer)
         finally:
+            self._wrote_until = time.monotonic()
             self._write_lock.release()
+
+    def _let_other_processes_write(self) -> None:
+        """Pause, if there was no pause for long. Threads of this process need none: they wait in a queue."""
+        paused = time.monotonic() - self._wrote_until
+        if paused < PAUSE_SECONDS and self._wrote_until - self._paused_until > MAX_RUN_SECONDS:
+            time.sleep(PAUSE_SECONDS - paused)
+            paused = PAUSE_SECONDS
+        if paused >= PAUSE_SECONDS:
+            self._paused_until = time.monotonic()
 
     @contextmanager
     def read(self) -> Iterator[SqliteConnection]:

@@ -25,6 +25,7 @@ import apsw
 from kb.engine.model import Cleared, Statistics
 from kb.engine.storage.sqlite.checksums import register_checksum
 from kb.engine.storage.sqlite.chunk_places import ChunkPlaces
+from kb.engine.storage.sqlite.clearing import delete_most_documents
 from kb.engine.storage.sqlite.database import Database
 from kb.engine.storage.sqlite.full_text import merge_full_text
 from kb.engine.storage.sqlite.index_log import newest_change
@@ -68,7 +69,8 @@ class SqliteStore(SharedParts, KeywordsPart, MatchingPart, IntegrityPart):
             yield
 
     def delete_everything(self, *, now: datetime) -> Cleared:
-        cleared = super().delete_everything(now=now)
+        cleared = delete_most_documents(self._database, now=now)
+        cleared += super().delete_everything(now=now)
         remove_all_files(self._path)
         return cleared
 

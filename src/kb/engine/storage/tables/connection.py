@@ -117,8 +117,8 @@ class Connection(Executor, Protocol):
         """Those of the model that are not damaged, in no order."""
         ...
 
-    def index_title(self, document_id: DocumentId, *, former: str) -> None:
-        """The document has another title, and so its chunks other words."""
+    def index_new_title(self, document_id: DocumentId, *, former: str) -> AbstractContextManager[None]:
+        """For the block that gives the document another title, and so its chunks other words."""
         ...
 
     def insert_event(

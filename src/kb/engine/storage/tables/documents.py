@@ -159,11 +159,11 @@ class DocumentsPart:
             if is_new_revision:
                 end_revision(db, document.id)
             if new.title != document.title:
-                db.execute(
-                    "UPDATE documents SET title = ?, search_title = ?, title_is_given = ? WHERE id = ?",
-                    (new.title, spaced_or_none(new.title), new.title_is_given, document.id),
-                )
-                db.index_title(document.id, former=document.title)
+                with db.index_new_title(document.id, former=document.title):
+                    db.execute(
+                        "UPDATE documents SET title = ?, search_title = ?, title_is_given = ? WHERE id = ?",
+                        (new.title, spaced_or_none(new.title), new.title_is_given, document.id),
+                    )
             db.execute(
                 "UPDATE documents SET metadata = ?, source_path = ?, filename = ? WHERE id = ?",
                 (to_json(new.metadata), new.source_path, new.filename, document.id),
@@ -185,7 +185,10 @@ class DocumentsPart:
     def delete_everything(self, *, now: datetime) -> Cleared:
         with self._database.write() as db:
             # The jobs first: whoever is just adding a document holds its job, and the document is gone with the others.
-            db.execute("UPDATE jobs SET payload = NULL, original = NULL WHERE status NOT IN ('queued', 'running')")
+            db.execute(
+                "UPDATE jobs SET payload = NULL, original = NULL WHERE status NOT IN ('queued', 'running') "
+                "AND (payload IS NOT NULL OR original IS NOT NULL)"
+            )
             cancelled = fetch_all(
                 db,
                 # Whoever repeats the request means it anew: what it brought the first time is gone.

@@ -63,12 +63,17 @@ def replace_all_tags(db: Connection, document_id: DocumentId, tags: Iterable[str
     _require_room(len(wanted), former=len(former))
     db.execute("DELETE FROM document_tags WHERE document_id = ?", (document_id,))
     insert_tags(db, document_id, wanted)
+    delete_unused_tags(db, [row[0] for row in former])
+
+
+def delete_unused_tags(db: Connection, tag_ids: Sequence[int]) -> None:
+    """Delete those of these tags that no document has."""
     # A tag that another transaction is giving to another document stays.
     unused = fetch_all(
         db,
         f"SELECT id FROM tags WHERE id IN {db.dialect.id_list} "
         f"AND NOT EXISTS (SELECT 1 FROM document_tags WHERE tag_id = tags.id) ORDER BY id {db.dialect.skip_locked}",
-        (json.dumps([row[0] for row in former]),),
+        (json.dumps(tag_ids),),
     )
     # It may have got it before this transaction held the tag.
     db.execute(
