@@ -23,10 +23,11 @@ from kb.engine.storage.sqlite.connection import SqliteConnection
 
 # A writer waits at most this long for another process to finish its transaction.
 BUSY_TIMEOUT_MS = 10_000
-# SQLite has no queue of processes: one that waits tries again every 0.1 seconds. If another writes without a pause, it
-# may never find the base free. So each makes a pause in which that one tries, when it has written for this long.
+# SQLite has no queue of processes: one that waits tries again and again. If another writes without a pause, it may
+# never find the base free. So a process that has written for this long makes a pause, in which the other tries again.
 MAX_RUN_SECONDS = 1.0
-PAUSE_SECONDS = 0.12
+RETRY_EVERY_SECONDS = 0.01
+PAUSE_SECONDS = 3 * RETRY_EVERY_SECONDS
 # More readers than cores only add page caches; requests beyond that wait a moment.
 MAX_READERS = 8
 # 4 KB pages would waste a quarter of the file on 1,536-byte vectors.
@@ -92,6 +93,20 @@ def _is_stuck(connection: apsw.Connection) -> bool:
     return connection.txn_state("main") != apsw.SQLITE_TXN_NONE
 
 
+def _make_busy_handler() -> Callable[[int], bool]:
+    """SQLite's own handler tries again only every 0.1 seconds."""
+    deadline = 0.0
+
+    def wait_for_another_try(tries: int) -> bool:
+        nonlocal deadline
+        if tries == 0:
+            deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+        time.sleep(RETRY_EVERY_SECONDS)
+        return time.monotonic() < deadline
+
+    return wait_for_another_try
+
+
 @contextmanager
 def open_untouched(path: Path) -> Iterator[SqliteConnection]:
     """A connection to a base that is there, which by opening and closing it changes neither its file nor its log."""
@@ -125,7 +140,7 @@ class Database:
 
     def _connect(self) -> SqliteConnection:
         connection = SqliteConnection(self._path)
-        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        connection.set_busy_handler(_make_busy_handler())
         connection.pragma("page_size", PAGE_BYTES)
         connection.pragma("journal_mode", "wal")
         connection.pragma("synchronous", "full")
@@ -176,7 +191,7 @@ class Database:
         except apsw.Error:
             self._empty_log_beyond = size + MAX_LOG_BYTES
         finally:
-            self._writer.set_busy_timeout(BUSY_TIMEOUT_MS)
+            self._writer.set_busy_handler(_make_busy_handler())
 
     @contextmanager
     def _turn_to_write(self) -> Iterator[None]:
