@@ -4,16 +4,24 @@ import hashlib
 import io
 import tarfile
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import numpy as np
+from pydantic import TypeAdapter
+from pydantic_core import to_json
+from tests.folders import open_folder
 
+from kb.engine.bundles.bundle import DocumentMember
+from kb.engine.bundles.exporting import render_next
 from kb.engine.bundles.reading import IncomingOriginal, read_bundle
-from kb.engine.bundles.writing import begin_bundle, begin_original, end_bundle, end_original, render_document
+from kb.engine.bundles.writing import begin_bundle, begin_member, end_bundle, end_member
+from kb.engine.model import DocumentId
 from kb.engine.model.portable import DocumentRecord, PortableChunk, PortableDocument, PortableRevision
+from kb.engine.ports import Store
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -69,14 +77,35 @@ def pack(members: Iterable[PortableDocument | bytes]) -> bytes:
     """A bundle of documents and originals in this order."""
     members = list(members)
     originals = [member for member in members if isinstance(member, bytes)]
-    rendered = [pack_original(one) if isinstance(one, bytes) else render_document(one) for one in members]
+    rendered = [pack_original(one) if isinstance(one, bytes) else render_portable(one) for one in members]
     end = end_bundle(documents=len(members) - len(originals), originals=len(originals))
     return b"".join([begin_bundle(), *rendered, end])
 
 
 def pack_original(content: bytes, name: str | None = None) -> bytes:
     name = name or hashlib.sha256(content).hexdigest()
-    return begin_original(name, len(content)) + content + end_original(len(content))
+    return begin_member(f"originals/{name}", len(content)) + content + end_member(len(content))
+
+
+def render_portable(document: PortableDocument) -> bytes:
+    """Its member, and that of its vectors if it has any."""
+    vectors = document.vectors.astype("<f4").tobytes()
+    name = hashlib.sha256(vectors).hexdigest() if vectors else None
+    content = to_json({"document": asdict(document.record), "vectors": name})
+    members = [(f"vectors/{name}", vectors)] if vectors else []
+    members += [(f"documents/{hashlib.sha256(content).hexdigest()}.json", content)]
+    return b"".join(begin_member(path, len(inner)) + inner + end_member(len(inner)) for path, inner in members)
+
+
+def take_portable(store: Store, *, after: DocumentId) -> PortableDocument | None:
+    """The next document of a base, as it goes into a bundle."""
+    with open_folder() as folder, render_next(store, after, Path(folder)) as member:
+        if member is None:
+            return None
+        record = TypeAdapter(DocumentMember).validate_json(b"".join(member.content.read_pieces())).document
+        vectors = np.frombuffer(b"".join(member.vectors.read_pieces()), "<f4")
+        count = len(record.chunks) if len(vectors) else 0
+        return PortableDocument(record, vectors.reshape(count, -1) if count else np.empty((0, 0), np.float32))
 
 
 def pack_member(name: str, content: bytes = b"", **header: Any) -> bytes:

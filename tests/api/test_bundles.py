@@ -12,7 +12,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 from tests.api_calls import MAX_FILE_BYTES, OPEN, V1, AddDocument, Answer, Json, assert_problem
-from tests.bundles import NOW, pack, pack_original, portable_file, portable_note, repack, unpack
+from tests.bundles import NOW, pack, pack_original, portable_file, portable_note, render_portable, repack, unpack
 from tests.contract.sqlite.old_bases import build_base, upgrade
 from tests.engine_in_process import open_engine_with
 from tests.handmade_documents import work_off
@@ -22,7 +22,7 @@ from kb.engine.api.app import create_routes
 from kb.engine.api.guard import MAX_JSON_BYTES, Guard
 from kb.engine.bundles.exporting import export_bundle
 from kb.engine.bundles.importing import import_bundle
-from kb.engine.bundles.writing import begin_bundle, begin_original, end_bundle, end_original, render_document
+from kb.engine.bundles.writing import begin_bundle, begin_member, end_bundle, end_member
 from kb.engine.errors import Unavailable
 from kb.engine.model.portable import PortableDocument
 from kb.engine.originals import FolderOriginals
@@ -236,7 +236,7 @@ def test_e21_a_document_needs_its_original(other: TestClient) -> None:
 
 def test_e21_an_original_that_is_not_what_its_name_says_is_refused(other: TestClient, other_engine: Engine) -> None:
     forged = pack_original(b"evil", name=hashlib.sha256(b"good").hexdigest())
-    members = [begin_bundle(), forged, render_document(portable_file(b"good", vector_model=""))]
+    members = [begin_bundle(), forged, render_portable(portable_file(b"good", vector_model=""))]
 
     assert_problem(send(other, b"".join([*members, end_bundle(documents=1, originals=1)])), 422, "invalid_request")
 
@@ -302,7 +302,7 @@ def test_e21_what_was_taken_over_from_an_older_base_can_be_imported(
     with closing(open_store(tmp_path, model_fingerprint="tiny-1")) as store:
         for document_id in without_original:
             store.delete_document(document_id, expected_version=None, now=NOW)
-        bundle = b"".join(export_bundle(store, FolderOriginals(tmp_path / "originals")))
+        bundle = b"".join(export_bundle(store, FolderOriginals(tmp_path / "originals"), tmp_path))
 
     imported = send(other, bundle)
 
@@ -346,7 +346,7 @@ def test_e21_a_damaged_original_ends_the_export_rather_than_making_a_bad_bundle(
     damage(path_in(engine.originals, original))
 
     with pytest.raises(Unavailable, match="document 1"):
-        list(export_bundle(engine.store, engine.originals))
+        list(export_bundle(engine.store, engine.originals, engine.options.data_dir))
 
 
 def test_e21_what_is_deleted_or_changed_while_an_export_runs_does_not_break_it(
@@ -354,7 +354,7 @@ def test_e21_what_is_deleted_or_changed_while_an_export_runs_does_not_break_it(
 ) -> None:
     for number in range(3):
         add_file(f"Otter {number}.", f"{number}.txt", source_path=f"/{number}")
-    pieces = export_bundle(engine.store, engine.originals)
+    pieces = export_bundle(engine.store, engine.originals, engine.options.data_dir)
     begun = [next(pieces), next(pieces)]
 
     api.delete(f"{V1}/documents/1")
@@ -372,9 +372,9 @@ def test_e21_memory_stays_flat_for_the_largest_files(engine: Engine) -> None:
     document = portable_file(b"", original=name, content_hash=f"sha256:{name}", size_bytes=size_bytes, vector_model="")
 
     def arriving() -> Iterator[bytes]:
-        yield begin_bundle() + begin_original(name, size_bytes)
+        yield begin_bundle() + begin_member(f"originals/{name}", size_bytes)
         yield from (piece for _ in range(size_bytes // len(piece)))
-        yield end_original(size_bytes) + render_document(document) + end_bundle(documents=1, originals=1)
+        yield end_member(size_bytes) + render_portable(document) + end_bundle(documents=1, originals=1)
 
     tracemalloc.start()
     try:
@@ -382,7 +382,7 @@ def test_e21_memory_stays_flat_for_the_largest_files(engine: Engine) -> None:
         bring = import_bundle(
             engine.store, engine.originals, arriving(), model=model, max_file_bytes=size_bytes, clock=engine.clock
         )
-        sent = sum(len(part) for part in export_bundle(engine.store, engine.originals))
+        sent = sum(len(part) for part in export_bundle(engine.store, engine.originals, engine.options.data_dir))
         _, peak_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -160,7 +160,7 @@ def test_a_rewrite_may_replace_the_tags_too(store: Store) -> None:
     detail = store.replace_note(document.id, revision("t", tags=("new",)), index("t"), expected_version=None, now=LATER)
 
     assert detail.document.tags == ("new",)
-    assert [tag.name for tag in store.list_tags()] == ["new"]
+    assert [tag.name for tag in store.list_tags().rows] == ["new"]
 
 
 def test_only_a_note_can_be_rewritten(store: Store) -> None:
@@ -205,7 +205,7 @@ def test_clearing_takes_everything_and_cancels_what_is_still_to_come(store: Stor
 
     assert (cleared.documents_removed, cleared.vectors_removed, cleared.bytes_freed) == (2, 3, 4)
     assert store.list_documents(DocumentQuery()).total == 0
-    assert store.list_tags() == []
+    assert store.list_tags().rows == []
     assert store.read_statistics().chunks == 0
     assert store.get_job(waiting.id).status == "cancelled"
     assert store.claim_job(Lane.INTERACTIVE, now=LATER, lease_until=LATER) is None

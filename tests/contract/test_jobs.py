@@ -128,7 +128,7 @@ def test_e24_a_late_worker_can_do_nothing_and_leaves_nothing(store: Store) -> No
 
     assert is_nothing_there(store)
     assert found_by_text(store, "walrus") == []
-    assert store.list_tags() == []
+    assert store.list_tags().rows == []
     assert store.get_job(late.job_id).status is JobStatus.RUNNING
     assert not store.commit_document(current, note("otter"), index("otter"), now=LATER).is_duplicate
 

@@ -9,6 +9,7 @@ import apsw
 import numpy as np
 from tests.backends import MODEL, ONLY_SQLITE
 from tests.bases import make_backup, restore_backup
+from tests.bundles import take_portable
 from tests.contract.topics import add_about, distance, fill, spots
 from tests.handmade_documents import LATER, NOW, add, add_note, index, note, revision
 
@@ -232,7 +233,7 @@ def test_documents_that_come_from_another_base_get_places_here(
     (folder / "there").mkdir()
     there = open_store(folder / "there", model_fingerprint=MODEL)
     after = DocumentId(0)
-    while (portable := store.find_portable(after=after)) is not None:
+    while (portable := take_portable(store, after=after)) is not None:
         there.add_portable(portable, now=LATER)
         after = DocumentId(portable.record.id)
 

@@ -8,7 +8,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 from tests.backends import BACKENDS, MODEL, Backend
-from tests.bundles import portable_file, portable_note
+from tests.bundles import portable_file, portable_note, take_portable
 from tests.folders import open_folder
 from tests.handmade_documents import (
     DIMENSION,
@@ -44,7 +44,7 @@ def other_base(request: pytest.FixtureRequest) -> Iterator[Store]:
 
 def take_all(store: Store) -> list[PortableDocument]:
     taken: list[PortableDocument] = []
-    while found := store.find_portable(after=DocumentId(taken[-1].record.id if taken else 0)):
+    while found := take_portable(store, after=DocumentId(taken[-1].record.id if taken else 0)):
         taken.append(found)
     return taken
 
@@ -112,7 +112,7 @@ def test_e21_an_earlier_version_is_replaced_wholly_under_its_own_id(store: Store
     assert (arrived.arrival, arrived.released_original) == (Arrival.REPLACED, digest("here"))
     assert_same(take_all(store), [replace(brought, record=replace(brought.record, id=added.id))])
     assert found_by_text(store, "here") == []
-    assert [tag.name for tag in store.list_tags()] == ["sea", "見出し"]
+    assert [tag.name for tag in store.list_tags().rows] == ["sea", "見出し"]
 
 
 def test_e21_an_id_is_kept_only_if_no_document_ever_had_it(store: Store) -> None:

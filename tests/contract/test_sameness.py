@@ -241,4 +241,4 @@ def test_e24_a_late_worker_may_not_complete_its_job_with_a_duplicate(store: Stor
     with pytest.raises(ClaimLost):
         store.commit_duplicate(late, file("content", tags=["late"]), now=LATER)
 
-    assert store.list_tags() == []
+    assert store.list_tags().rows == []

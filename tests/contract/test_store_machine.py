@@ -232,7 +232,7 @@ class StoreMachine(RuleBasedStateMachine):
     def tags_agree(self) -> None:
         counts = {tag: sum(tag in d.tags for d in self.documents.values()) for tag in TAGS}
 
-        assert {tag.name: tag.count for tag in self.store.list_tags()} == {t: n for t, n in counts.items() if n}
+        assert {tag.name: tag.count for tag in self.store.list_tags().rows} == {t: n for t, n in counts.items() if n}
 
     @invariant()
     def just_what_is_there_is_found_by_word(self) -> None:

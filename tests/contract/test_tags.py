@@ -31,7 +31,7 @@ def test_e16_tags_may_hold_anything(store: Store) -> None:
     changed = store.change_tags(document.id, add=STRANGE_TAGS, remove=[], expected_version=None, now=LATER)
 
     assert changed.tags == STRANGE_TAGS
-    assert {tag.name for tag in store.list_tags()} == set(STRANGE_TAGS)
+    assert {tag.name for tag in store.list_tags().rows} == set(STRANGE_TAGS)
 
 
 def test_tags_that_differ_in_case_or_accent_are_two(store: Store) -> None:
@@ -69,13 +69,13 @@ def test_e19_tags_are_counted_and_an_unused_one_is_gone(store: Store) -> None:
     second = add_note(store, "two", tags=["b"])
     third = add_note(store, "three", tags=["C"])
 
-    before = store.list_tags()
+    before = store.list_tags().rows
     store.change_tags(first.id, add=[], remove=["a"], expected_version=None, now=LATER)
     store.delete_document(second.id, expected_version=None, now=LATER)
     store.replace_tags(third.id, [], expected_version=None, now=LATER)
 
     assert before == [TagCount("a", 1), TagCount("b", 2), TagCount("C", 1)]
-    assert store.list_tags() == [TagCount("b", 1)]
+    assert store.list_tags().rows == [TagCount("b", 1)]
 
 
 def test_a_stale_version_leaves_the_tags_alone(store: Store) -> None:
@@ -93,7 +93,7 @@ def test_the_tags_of_a_missing_document_cannot_be_changed(store: Store) -> None:
     with pytest.raises(DocumentNotFound):
         store.change_tags(1, add=["a"], remove=[], expected_version=None, now=NOW)
 
-    assert store.list_tags() == []
+    assert store.list_tags().rows == []
 
 
 def names(count: int, *, prefix: str = "t") -> tuple[str, ...]:
@@ -143,7 +143,7 @@ def test_e32_no_way_gives_a_document_too_many_tags(
         give(store, document, ["one more"])
 
     assert store.get_document(document.id) == document
-    assert len(store.list_tags()) == MAX_TAGS
+    assert len(store.list_tags().rows) == MAX_TAGS
 
 
 def test_e32_tags_that_are_there_need_no_more_room(store: Store) -> None:

@@ -21,11 +21,12 @@ from tests.bundles import (
     pack_original,
     portable_file,
     portable_note,
+    render_portable,
     unpack,
 )
 
 from kb.engine.bundles.reading import MAX_MEMBER_BYTES
-from kb.engine.bundles.writing import begin_bundle, end_bundle, render_document
+from kb.engine.bundles.writing import begin_bundle, end_bundle
 from kb.engine.errors import InvalidRequest, KbError, TooLarge, UnsupportedFormat
 from kb.engine.model.portable import DocumentRecord, PortableChunk, PortableDocument, PortableRevision
 
@@ -215,7 +216,7 @@ def test_e21_nothing_may_follow_the_end_but_the_padding_that_tar_programs_add() 
 
 
 def test_e21_vectors_belong_to_the_document_that_follows_them() -> None:
-    rendered = render_document(portable_note())
+    rendered = render_portable(portable_note())
     vectors, document = rendered[:1024], rendered[1024:]
     end = end_bundle(documents=1, originals=0)
 

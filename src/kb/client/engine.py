@@ -149,6 +149,15 @@ class EngineClient(EngineConnection):
         which = given(chunks=None if chunks else False, chunk_limit=chunk_limit, chunk_offset=chunk_offset)
         return await self._call("GET", f"/documents/{quote_id(document_id)}", params=which)
 
+    async def get_whole_document(self, document_id: Id) -> Json:
+        """A document with all its chunks, in as many calls as that takes."""
+        document = await self.get_document(document_id)
+        read = document
+        while read["chunks"] and len(document["chunks"]) < read["chunk_count"]:
+            read = await self.get_document(document_id, chunk_offset=len(document["chunks"]))
+            document["chunks"] += read["chunks"]
+        return document
+
     async def update_document(
         self,
         document_id: Id,
@@ -253,8 +262,8 @@ class EngineClient(EngineConnection):
 
         return await self._call("POST", "/import", content=read(), headers={"Content-Type": BUNDLE_TYPE})
 
-    async def list_tags(self) -> Json:
-        return await self._call("GET", "/tags")
+    async def list_tags(self, *, limit: int | None = None, offset: int | None = None) -> Json:
+        return await self._call("GET", "/tags", params=given(limit=limit, offset=offset))
 
     async def get_map(self, *, limit: int | None = None) -> Json:
         return await self._call("GET", "/map", params=given(limit=limit))

@@ -91,7 +91,7 @@ def test_e13_tags_that_come_and_go_side_by_side_are_those_that_documents_have(st
 
     side_by_side(change, range(60))
 
-    counts = {tag.name: tag.count for tag in store.list_tags()}
+    counts = {tag.name: tag.count for tag in store.list_tags().rows}
     held = [tag for document in documents for tag in store.get_document(document.id).tags]
     assert counts == {tag: held.count(tag) for tag in set(held)}
 
@@ -108,7 +108,7 @@ def test_e13_documents_that_share_tags_are_added_side_by_side(store: Store) -> N
     documents = side_by_side(commit, range(24))
 
     assert len(set(documents)) == 24
-    assert [(tag.name, tag.count) for tag in store.list_tags()] == [("a", 24), ("b", 24), ("c", 24)]
+    assert [(tag.name, tag.count) for tag in store.list_tags().rows] == [("a", 24), ("b", 24), ("c", 24)]
     assert store.get_document(documents[0]).tags in [("a", "b", "c"), ("c", "b", "a")]
 
 

@@ -10,6 +10,7 @@ from typing import NoReturn
 
 import pytest
 from tests.backends import MODEL
+from tests.bundles import take_portable
 from tests.contract.sqlite.old_bases import (
     build_base,
     bytes_of,
@@ -157,7 +158,7 @@ def test_odd_values_are_kept_as_far_as_they_can_be_and_can_be_moved_on(v2: Path)
 
     with closing(open_store(v2.parent, model_fingerprint="none")) as store:
         documents = {int(document.id): document for document in store.list_documents(DocumentQuery(limit=1000)).rows}
-        portable = [store.find_portable(after=DocumentId(number - 1)) for number in (1, 2, 3)]
+        portable = [take_portable(store, after=DocumentId(number - 1)) for number in (1, 2, 3)]
 
     assert (documents[1].title, documents[1].source_path) == ("blob title", None)
     assert len(documents[2].title) == 10_000
@@ -170,7 +171,7 @@ def test_tags_keep_the_order_of_their_ids_and_unused_ones_are_gone(store: Store)
     """E16, E23"""
     assert store.get_document(1).tags == ("animals", "sleep")
     assert store.get_document(2).tags == ("work/2024",)
-    assert [tag.name for tag in store.list_tags()] == ["animals", "sleep", "work/2024", "旅行"]
+    assert [tag.name for tag in store.list_tags().rows] == ["animals", "sleep", "work/2024", "旅行"]
 
 
 def test_what_was_done_stays_done_and_what_was_not_is_to_be_submitted_again(store: Store) -> None:

@@ -62,7 +62,12 @@ def get(
     wants_file = as_file or output is not None
     if as_text + as_json + wants_file > 1:
         raise typer.BadParameter("--text, --json and the file (--file, -o) exclude one another. Give one of them.")
-    document = call_engine(engine_url, lambda engine: engine.get_document(document_id, chunks=not wants_file))
+    document = call_engine(
+        engine_url,
+        lambda engine: (
+            engine.get_document(document_id, chunks=False) if wants_file else engine.get_whole_document(document_id)
+        ),
+    )
     if wants_file:
         save_original(document, output or STANDARD_STREAM, engine_url, force=force)
     elif as_json:

@@ -111,7 +111,10 @@ def _remark_on(answer: "Json", context: typer.Context, begin: int) -> None:
     from kb.cli.render.searching import remark_on_hits
 
     end, params = begin + len(answer["results"]), context.params
-    next_page = {"offset": end} if params["offset"] is not None else {"page": (params["page"] or 1) + 1}
+    # A page with very much in it ends early, and the next one would begin too late.
+    is_short = len(answer["results"]) < params["top"]
+    by_offset = is_short or params["offset"] is not None
+    next_page = {"page": None, "offset": end} if by_offset else {"page": (params["page"] or 1) + 1}
     has_more = end < min(answer["total"], LAST_OFFSET)
     suggestion = answer.get("suggestion")
     remark_on_hits(

@@ -1,12 +1,15 @@
 """Commands on tags: `tags`, `tag`."""
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kb.cli.completion.candidates import complete_tags
 from kb.cli.options import AsJson, DocumentId, EngineUrl
+
+if TYPE_CHECKING:
+    from kb.client import EngineClient, Json
 
 ADD, REMOVE = "+", "-"
 
@@ -38,7 +41,15 @@ def tags(*, as_json: AsJson = False, engine_url: EngineUrl = None) -> None:
     from kb.cli.render.tags import show_tag_counts
     from kb.cli.render.terminal import print_json
 
-    answer = call_engine(engine_url, lambda engine: engine.list_tags())
+    async def read(engine: "EngineClient") -> "Json":
+        """All of them, in as many calls as that takes."""
+        answer = page = await engine.list_tags()
+        while page["tags"] and len(answer["tags"]) < page["total"]:
+            page = await engine.list_tags(offset=len(answer["tags"]))
+            answer["tags"] += page["tags"]
+        return answer
+
+    answer = call_engine(engine_url, read)
     if as_json:
         print_json(answer)
     else:

@@ -76,7 +76,10 @@ async def _read_chunks(
     engine: EngineClient, document_id: int, offset: int = 0, limit: int | None = None
 ) -> list[Json] | None:
     try:
-        document = await engine.get_document(document_id, chunk_offset=offset, chunk_limit=limit)
+        if limit is None:
+            document = await engine.get_whole_document(document_id)
+        else:
+            document = await engine.get_document(document_id, chunk_offset=offset, chunk_limit=limit)
     except httpx.HTTPStatusError as error:
         if error.response.status_code != httpx.codes.NOT_FOUND:
             raise

@@ -26,6 +26,7 @@ from kb.engine.api import (
 from kb.engine.api.errors import add_error_handlers
 from kb.engine.api.events import Feed
 from kb.engine.api.guard import Guard
+from kb.engine.api.large_answers import LargeAnswers
 from kb.engine.api.metrics import Measured, Measurements
 from kb.engine.api.openapi import describe_problems
 from kb.engine.api.parameters import refuse_unread_parameters
@@ -72,6 +73,7 @@ def create_routes(engine: Engine | None = None) -> FastAPI:
     )
     app.state.engine = engine
     app.state.integrity_turn = threading.Lock()
+    app.state.large_answers = LargeAnswers()
     app.state.search_turns = search.make_turns()
     app.state.page_turns = pages.make_turns()
     app.state.map_turns = mapping.make_turns()

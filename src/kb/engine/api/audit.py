@@ -1,13 +1,14 @@
 """The route that tells who changed what."""
 
-from typing import Annotated, Self
+from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 
 from kb.engine.api.answers import Answer, Time
+from kb.engine.api.large_answers import read_in_turn, render_page
 from kb.engine.api.parameters import EngineDep, Limit, Offset
-from kb.engine.model import Action, AuditEntry, Page
+from kb.engine.model import Action, AuditEntry
 
 router = APIRouter(tags=["upkeep"])
 
@@ -28,19 +29,23 @@ class AuditLogAnswer(BaseModel):
     limit: int
     offset: int
 
-    @classmethod
-    def of(cls, page: Page[AuditEntry], limit: int, offset: int) -> Self:
-        entries = [AuditEntryAnswer.of(entry) for entry in page.rows]
-        return cls(entries=entries, total=page.total, limit=limit, offset=offset)
 
-
-@router.get("/audit")
-def list_audit_log(
+@router.get("/audit", response_model=AuditLogAnswer)
+async def list_audit_log(
+    request: Request,
     engine: EngineDep,
     document_id: Annotated[int | None, Query(ge=1, le=2**63 - 1)] = None,
     limit: Limit = 100,
     offset: Offset = 0,
-) -> AuditLogAnswer:
+) -> Response:
     """Who changed what, newest first: kept for a year. It names keys, never shows them, and holds no text."""
-    page = engine.store.list_audit_log(document_id=document_id, limit=limit, offset=offset)
-    return AuditLogAnswer.of(page, limit, offset)
+
+    def read() -> Response:
+        page = engine.store.list_audit_log(document_id=document_id, limit=limit, offset=offset)
+        return render_page("entries", page, _render_entry, limit=limit, offset=offset)
+
+    return await read_in_turn(request, read)
+
+
+def _render_entry(entry: AuditEntry) -> bytes:
+    return AuditEntryAnswer.of(entry).model_dump_json().encode()

@@ -47,7 +47,7 @@ def export_bundle(engine: EngineDep) -> PiecesResponse:
     Its format is told in the reference page of bundles. A bundle that lacks its last member was cut off.
     """
     return PiecesResponse(
-        exporting.export_bundle(engine.store, engine.originals),
+        exporting.export_bundle(engine.store, engine.originals, engine.options.data_dir),
         media_type=MEDIA_TYPE,
         headers={"Content-Disposition": 'attachment; filename="kb-bundle.tar"'},
     )

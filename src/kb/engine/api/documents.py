@@ -1,9 +1,10 @@
 """Routes of documents: list, read, edit, download, delete."""
 
+from functools import partial
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from kb.engine import documents
 from kb.engine.api.answers import (
@@ -12,14 +13,20 @@ from kb.engine.api.answers import (
     DocumentAnswer,
     DocumentDetailAnswer,
     DocumentsAnswer,
+    describe_document,
+    render_document,
+    render_with_metadata,
 )
 from kb.engine.api.bodies import CONFIRMATION_PHRASE, ClearBody, DocumentChangeBody
+from kb.engine.api.large_answers import LargeAnswer, read_in_turn, render_page
 from kb.engine.api.parameters import EngineDep, ExpectedVersion, Limit, Offset, PlainText, RefDep, etag
 from kb.engine.api.pieces import PiecesResponse
 from kb.engine.errors import ConfirmationRequired, NotFound
-from kb.engine.model import Direction, Document, DocumentChange, DocumentOrder, DocumentQuery
+from kb.engine.model import Direction, Document, DocumentChange, DocumentOrder, DocumentQuery, Ref
 from kb.engine.model.hashes import is_name_of_original
+from kb.engine.model.limits import MAX_ANSWER_BYTES
 from kb.engine.originals import DamagedOriginal
+from kb.engine.wiring import Engine
 
 router = APIRouter(tags=["documents"])
 
@@ -29,8 +36,9 @@ FILE_ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get("/documents")
-def list_documents(
+@router.get("/documents", response_model=DocumentsAnswer)
+async def list_documents(
+    request: Request,
     engine: EngineDep,
     source_path: PlainText | None = None,
     source_folder: Annotated[PlainText | None, Query(min_length=1)] = None,
@@ -42,24 +50,46 @@ def list_documents(
     order: Direction | None = None,
     limit: Limit = 100,
     offset: Offset = 0,
-) -> DocumentsAnswer:
+) -> Response:
     query = DocumentQuery(source_path, source_folder, tuple(tag or ()), doc_type, format, q, sort, order, limit, offset)
-    return DocumentsAnswer.of(engine.store.list_documents(query), limit, offset)
+    return await read_in_turn(
+        request,
+        lambda: render_page(
+            "documents", engine.store.list_documents(query), render_document, limit=limit, offset=offset
+        ),
+    )
 
 
-@router.get("/documents/{id}", response_model_exclude_unset=True)
-def get_document(
+@router.get("/documents/{id}", response_model=DocumentDetailAnswer)
+async def get_document(
+    request: Request,
     engine: EngineDep,
     ref: RefDep,
-    response: Response,
     *,
     chunks: bool = True,
     chunk_limit: Limit | None = None,
     chunk_offset: Offset = 0,
-) -> DocumentDetailAnswer:
-    detail = engine.store.read_document(ref, chunk_limit=chunk_limit if chunks else 0, chunk_offset=chunk_offset)
-    response.headers["ETag"] = etag(detail.document.version)
-    return DocumentDetailAnswer.of_detail(detail, with_chunks=chunks)
+) -> Response:
+    """A document with its chunks, or with the first of them if there is more than 4 MB: `chunk_offset` goes on."""
+    limit = chunk_limit if chunks else 0
+    read = partial(_read_document, engine, ref, with_chunks=chunks, chunk_limit=limit, chunk_offset=chunk_offset)
+    return await read_in_turn(request, read)
+
+
+def _read_document(
+    engine: Engine, ref: Ref, *, with_chunks: bool, chunk_limit: int | None, chunk_offset: int
+) -> LargeAnswer:
+    """Of a file there is no `text`, and of a caller who wants no chunks no `chunks`."""
+    detail = engine.store.read_document(
+        ref, chunk_limit=chunk_limit, chunk_offset=chunk_offset, max_bytes=MAX_ANSWER_BYTES
+    )
+    fields = describe_document(detail.document)
+    if with_chunks:
+        fields["chunks"] = [vars(chunk) for chunk in detail.chunks]
+    if detail.text is not None:
+        fields["text"] = detail.text
+    answer = render_with_metadata(fields, detail.document)
+    return LargeAnswer(answer, headers={"ETag": etag(detail.document.version)})
 
 
 @router.patch("/documents/{id}")
@@ -87,7 +117,7 @@ def get_document_file(engine: EngineDep, ref: RefDep) -> Response:
         "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
     }
     if document.original is None:
-        return Response(detail.text, media_type="text/plain; charset=utf-8", headers=headers)
+        return LargeAnswer(detail.text, media_type="text/plain; charset=utf-8", headers=headers)
     try:
         original = engine.originals.open_pieces(document.original)
     except DamagedOriginal as error:

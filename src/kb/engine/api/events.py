@@ -20,7 +20,6 @@ from contextvars import Context
 from typing import Annotated, Any, NamedTuple
 
 import anyio
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from fastapi import APIRouter, Depends, Header, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
@@ -42,6 +41,9 @@ MAX_LISTENERS = 100
 # 2,000 a second are more than the store can write, and leave those who listen time to read.
 EVENTS_AT_ONCE = 500
 MAX_WAITING_EVENTS = 1_000
+# A document with its metadata and tags can take hundreds of kilobytes.
+MAX_BYTES_AT_ONCE = 512 * 1024
+MAX_WAITING_BYTES = 2 * 1024 * 1024
 RECONNECT_AFTER_MS = 1_000
 
 MISSED = "missed"
@@ -66,59 +68,85 @@ class Message(NamedTuple):
     text: bytes
 
 
+class Listener:
+    """What one client has still to be sent."""
+
+    def __init__(self) -> None:
+        self._told, self._heard = anyio.create_memory_object_stream[Message](MAX_WAITING_EVENTS)
+        self._waiting_bytes = 0
+
+    def tell(self, message: Message) -> None:
+        """Ends the stream of a client that reads too slowly."""
+        try:
+            if 0 < self._waiting_bytes > MAX_WAITING_BYTES - len(message.text):
+                self.end()
+            else:
+                self._told.send_nowait(message)
+                self._waiting_bytes += len(message.text)
+        except anyio.WouldBlock:
+            self.end()
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            # It has not noticed yet that it is over, or is about to leave.
+            return
+
+    async def hear(self) -> Message:
+        """Raises `anyio.EndOfStream` after the last message of a stream that has ended."""
+        message = await self._heard.receive()
+        self._waiting_bytes -= len(message.text)
+        return message
+
+    def end(self) -> None:
+        self._told.close()
+
+    def leave(self) -> None:
+        self._told.close()
+        self._heard.close()
+
+
 class Feed:
     """Hands what happens in an engine to those who listen. Used by the loop that serves, and by no other thread."""
 
     def __init__(self) -> None:
-        self._streams: set[MemoryObjectSendStream[Message]] = set()
+        self._listeners: set[Listener] = set()
         self._newest = 0
         self._task: asyncio.Task[None] | None = None
 
     @property
     def listeners(self) -> int:
-        return len(self._streams)
+        return len(self._listeners)
 
     @asynccontextmanager
     async def listen(self, engine: Engine, last_event_id: int | None) -> AsyncIterator[AsyncIterator[bytes]]:
         """What happens after that event, or from now on. Raises `TooManyRequests` if too many listen already."""
         newest = await run_in_threadpool(engine.store.newest_event)
-        if len(self._streams) >= MAX_LISTENERS:
+        if len(self._listeners) >= MAX_LISTENERS:
             raise TooManyRequests(f"{MAX_LISTENERS} clients are listening already.")
-        told, heard = anyio.create_memory_object_stream[Message](MAX_WAITING_EVENTS)
-        with told, heard:
-            self._streams.add(told)
-            if self._task is None:
-                self._newest = newest
-                # In a context of its own: it does not belong to the request that happens to be the first.
-                self._task = asyncio.create_task(self._watch(engine), context=Context())
-                self._task.add_done_callback(_log_failure)
-            try:
-                yield _follow(engine, last_event_id, max(newest, self._newest), heard)
-            finally:
-                self._streams.discard(told)
+        listener = Listener()
+        self._listeners.add(listener)
+        if self._task is None:
+            self._newest = newest
+            # In a context of its own: it does not belong to the request that happens to be the first.
+            self._task = asyncio.create_task(self._watch(engine), context=Context())
+            self._task.add_done_callback(_log_failure)
+        try:
+            yield _follow(engine, last_event_id, max(newest, self._newest), listener)
+        finally:
+            self._listeners.discard(listener)
+            listener.leave()
 
     async def _watch(self, engine: Engine) -> None:
         """Until nobody listens, the program stops or something fails; then every stream ends."""
         try:
-            while self._streams and not engine.is_stopping():
+            while self._listeners and not engine.is_stopping():
                 self._newest, messages = await run_in_threadpool(_read, engine, self._newest)
                 for message in messages:
-                    self._tell(message)
+                    for listener in self._listeners:
+                        listener.tell(message)
                 await asyncio.sleep(LOOK_EVERY_SECONDS)
         finally:
             self._task = None
-            for stream in self._streams:
-                stream.close()
-
-    def _tell(self, message: Message) -> None:
-        for stream in self._streams:
-            try:
-                stream.send_nowait(message)
-            except anyio.WouldBlock:
-                stream.close()
-            except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-                # Its listener has not noticed yet that it is over, or is about to leave.
-                continue
+            for listener in self._listeners:
+                listener.end()
 
 
 def _log_failure(watching: asyncio.Task[None]) -> None:
@@ -127,9 +155,7 @@ def _log_failure(watching: asyncio.Task[None]) -> None:
         log.error("The events cannot be read; whoever listens has to come back.", exc_info=error)
 
 
-async def _follow(
-    engine: Engine, last_event_id: int | None, newest: int, live: MemoryObjectReceiveStream[Message]
-) -> AsyncIterator[bytes]:
+async def _follow(engine: Engine, last_event_id: int | None, newest: int, live: Listener) -> AsyncIterator[bytes]:
     """The past behind `last_event_id`, then what comes. `newest` is the event before the first that `live` has."""
     position = newest if last_event_id is None else last_event_id
     if last_event_id is not None and await run_in_threadpool(_is_forgotten, engine, last_event_id):
@@ -145,7 +171,7 @@ async def _follow(
         while True:
             heard: Message | None = None
             with anyio.move_on_after(KEEP_ALIVE_SECONDS):
-                heard = await live.receive()
+                heard = await live.hear()
             if heard is None:
                 yield KEEP_ALIVE
             elif heard.event_id > position:
@@ -159,9 +185,15 @@ def _is_forgotten(engine: Engine, event_id: int) -> bool:
 
 
 def _read(engine: Engine, after: int) -> tuple[int, list[Message]]:
-    """The next events, and the number of the last; blocks."""
+    """The next events, or as many of them as have room, and the number of the last; blocks."""
     events = engine.store.list_events(after=after, limit=EVENTS_AT_ONCE)
-    return events[-1].seq if events else after, list(_describe(engine, events))
+    messages, total_bytes = list[Message](), 0
+    for message in _describe(engine, events):
+        messages.append(message)
+        total_bytes += len(message.text)
+        if total_bytes > MAX_BYTES_AT_ONCE:
+            return message.event_id, messages
+    return events[-1].seq if events else after, messages
 
 
 def _describe(engine: Engine, events: Sequence[Event]) -> Iterator[Message]:

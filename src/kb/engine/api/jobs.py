@@ -1,6 +1,7 @@
 """Routes of jobs: submit work, watch it, cancel it, try it again."""
 
 import json
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request, Response
@@ -12,6 +13,7 @@ from kb.engine import documents
 from kb.engine.api.answers import JobAnswer, JobsAnswer
 from kb.engine.api.bodies import FileFields, NoteBody
 from kb.engine.api.guard import media_type_of
+from kb.engine.api.large_answers import read_in_turn, render_page
 from kb.engine.api.parameters import EngineDep, Limit, Offset, RefDep
 from kb.engine.api.uploads import UploadForm, receive_form
 from kb.engine.errors import InvalidRequest
@@ -148,12 +150,20 @@ def _in_body(error: ValidationError) -> list[dict[str, Any]]:
     return [{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors(include_url=False, include_input=False)]
 
 
-@router.get("/jobs")
-def list_jobs(engine: EngineDep, status: JobStatus | None = None, limit: Limit = 100, offset: Offset = 0) -> JobsAnswer:
-    page = engine.store.list_jobs(status=status, limit=limit, offset=offset)
-    now = engine.clock()
-    jobs = [JobAnswer.of(job, now) for job in page.rows]
-    return JobsAnswer(jobs=jobs, total=page.total, limit=limit, offset=offset)
+@router.get("/jobs", response_model=JobsAnswer)
+async def list_jobs(
+    request: Request, engine: EngineDep, status: JobStatus | None = None, limit: Limit = 100, offset: Offset = 0
+) -> Response:
+    def read() -> Response:
+        now = engine.clock()
+        page = engine.store.list_jobs(status=status, limit=limit, offset=offset)
+        return render_page("jobs", page, lambda job: _render_job(job, now), limit=limit, offset=offset)
+
+    return await read_in_turn(request, read)
+
+
+def _render_job(job: Job, now: datetime) -> bytes:
+    return JobAnswer.of(job, now).model_dump_json().encode()
 
 
 @router.get("/jobs/{id}")

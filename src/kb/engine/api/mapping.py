@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from pydantic_core import to_json
 
 from kb.engine.api.answers import Time
+from kb.engine.api.large_answers import LargeAnswer
 from kb.engine.api.parameters import EngineDep
 from kb.engine.model import Map, MappedDocument
 from kb.engine.wiring import Engine
@@ -74,7 +75,7 @@ def _answer(engine: Engine, started: str, limit: int, if_none_match: str | None)
     if if_none_match is not None and tag in if_none_match:
         return Response(status_code=304, headers={"ETag": tag})
     answer = render_map(engine.store.read_map(limit=limit))
-    return Response(answer, media_type="application/json", headers={"ETag": tag})
+    return LargeAnswer(answer, headers={"ETag": tag})
 
 
 def render_map(found: Map) -> bytes:

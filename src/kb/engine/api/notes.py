@@ -1,15 +1,14 @@
 """Routes that rewrite a note in place, and tell and bring back what it said before."""
 
-from typing import Self
-
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
 from kb.engine import notes
 from kb.engine.api.answers import Answer, DocumentDetailAnswer, Time
 from kb.engine.api.bodies import NoteChangeBody, RevertBody
+from kb.engine.api.large_answers import read_in_turn, render_page
 from kb.engine.api.parameters import EngineDep, ExpectedVersion, Limit, Offset, RefDep, etag
-from kb.engine.model import DocumentDetail, NoteRevision, Page
+from kb.engine.model import DocumentDetail, NoteRevision
 
 router = APIRouter(tags=["notes"])
 
@@ -29,11 +28,6 @@ class RevisionsAnswer(BaseModel):
     limit: int
     offset: int
 
-    @classmethod
-    def of(cls, page: Page[NoteRevision], limit: int, offset: int) -> Self:
-        revisions = [RevisionAnswer.of(revision) for revision in page.rows]
-        return cls(revisions=revisions, total=page.total, limit=limit, offset=offset)
-
 
 @router.patch("/notes/{id}")
 def update_note(
@@ -52,11 +46,21 @@ def update_note(
     return _answer(detail, response)
 
 
-@router.get("/notes/{id}/revisions")
-def list_revisions(engine: EngineDep, ref: RefDep, limit: Limit = 100, offset: Offset = 0) -> RevisionsAnswer:
-    """What the note says and said, newest first."""
-    page = engine.store.list_revisions(ref, limit=limit, offset=offset)
-    return RevisionsAnswer.of(page, limit, offset)
+@router.get("/notes/{id}/revisions", response_model=RevisionsAnswer)
+async def list_revisions(
+    request: Request, engine: EngineDep, ref: RefDep, limit: Limit = 100, offset: Offset = 0
+) -> Response:
+    """What the note says and said, newest first. A page ends before `limit` when its texts come to 4 MB."""
+
+    def read() -> Response:
+        page = engine.store.list_revisions(ref, limit=limit, offset=offset)
+        return render_page("revisions", page, _render_revision, limit=limit, offset=offset)
+
+    return await read_in_turn(request, read)
+
+
+def _render_revision(revision: NoteRevision) -> bytes:
+    return RevisionAnswer.of(revision).model_dump_json().encode()
 
 
 @router.post("/notes/{id}/revert")

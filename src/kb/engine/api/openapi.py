@@ -18,12 +18,25 @@ BY_OPERATION = {
     "cancel_job": ("409",),
     "retry_job": ("409",),
     "update_note": ("400", "409"),
-    "list_revisions": ("409",),
+    "list_revisions": ("409", "429"),
     "revert_note": ("400", "409"),
     "clear_documents": ("400", "409"),
     "import_bundle": ("415", "429"),
     "check_integrity": ("429",),
     "events": ("429",),
+    **{
+        name: ("429",)
+        for name in (
+            "list_jobs",
+            "list_documents",
+            "get_document",
+            "get_document_file",
+            "list_tags",
+            "list_audit_log",
+            "search",
+            "get_map",
+        )
+    },
 }
 
 

@@ -2,14 +2,16 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel
+from pydantic_core import to_json
 
 from kb.engine.api.answers import Answer, DocumentAnswer
 from kb.engine.api.bodies import TagChangeBody, TagsBody
-from kb.engine.api.parameters import NO_NUL, EngineDep, ExpectedVersion, RefDep, etag
-from kb.engine.model import Document
-from kb.engine.model.limits import MAX_TAG_CHARACTERS
+from kb.engine.api.large_answers import read_in_turn, render_page
+from kb.engine.api.parameters import NO_NUL, EngineDep, ExpectedVersion, Offset, RefDep, etag
+from kb.engine.model import Document, TagCount
+from kb.engine.model.limits import MAX_TAG_CHARACTERS, MOST_TAGS
 
 router = APIRouter(tags=["tags"])
 
@@ -21,11 +23,29 @@ class TagCountAnswer(Answer):
 
 class TagsAnswer(BaseModel):
     tags: list[TagCountAnswer]
+    total: int
+    limit: int
+    offset: int
 
 
-@router.get("/tags")
-def list_tags(engine: EngineDep) -> TagsAnswer:
-    return TagsAnswer(tags=[TagCountAnswer.of(tag) for tag in engine.store.list_tags()])
+@router.get("/tags", response_model=TagsAnswer)
+async def list_tags(
+    request: Request,
+    engine: EngineDep,
+    limit: Annotated[int, Query(ge=1, le=MOST_TAGS)] = MOST_TAGS,
+    offset: Offset = 0,
+) -> Response:
+    """All tags, by name; of very many the first, which `offset` goes on from."""
+
+    def read() -> Response:
+        page = engine.store.list_tags(limit=limit, offset=offset)
+        return render_page("tags", page, _render_count, limit=limit, offset=offset)
+
+    return await read_in_turn(request, read)
+
+
+def _render_count(tag: TagCount) -> bytes:
+    return to_json(vars(tag))
 
 
 @router.patch("/documents/{id}/tags")

@@ -1,40 +1,75 @@
 """Bundles out of documents."""
 
-import hashlib
 import json
 import tarfile
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from uuid import UUID
 
 from kb.engine.bundles.bundle import BLOCK_BYTES, BundleEnd, BundleNotice, padding_of
-from kb.engine.model.portable import PortableDocument
+from kb.engine.model.portable import PortableChunk, PortableHead, PortableRevision
 
 
 def begin_bundle() -> bytes:
     return _render_member("bundle.json", BundleNotice().model_dump_json().encode())
 
 
-def render_document(document: PortableDocument) -> bytes:
-    vectors = document.vectors.astype("<f4").tobytes()
-    name = hashlib.sha256(vectors).hexdigest() if vectors else None
-    content = json.dumps(
-        {"document": asdict(document.record), "vectors": name},
-        ensure_ascii=False,
-        separators=(",", ":"),
-        default=_render_value,
-    ).encode()
-    members = [_render_member(f"vectors/{name}", vectors)] if vectors else []
-    return b"".join([*members, _render_member(f"documents/{hashlib.sha256(content).hexdigest()}.json", content)])
+def render_document(
+    head: PortableHead,
+    revisions: Iterable[PortableRevision],
+    chunks: Iterable[PortableChunk],
+    *,
+    vectors: str | None,
+) -> Iterator[bytes]:
+    """The content of a document's member, in pieces; `vectors` is the name of the member before it."""
+    yield b'{"document":%b,"revisions":[' % _render_head(head)[:-1]
+    yield from _render_list(revisions)
+    yield b'],"chunks":['
+    yield from _render_list(chunks)
+    yield b']},"vectors":%b}' % _to_json(vectors)
 
 
-def begin_original(name: str, size_bytes: int) -> bytes:
-    """What goes before its bytes."""
-    return _render_header(f"originals/{name}", size_bytes)
+def _render_head(head: PortableHead) -> bytes:
+    document = head.document
+    before = {
+        "id": document.id,
+        "uuid": document.uuid,
+        "title": document.title,
+        "title_is_given": document.title_is_given,
+        "doc_type": document.doc_type,
+        "format": document.format,
+        "filename": document.filename,
+        "source_path": document.source_path,
+        "size_bytes": document.size_bytes,
+        "content_hash": document.content_hash,
+        "original": document.original,
+        "tags": document.tags,
+    }
+    after = {
+        "processing_method": document.processing_method,
+        "version": document.version,
+        "created_at": document.created_at,
+        "updated_at": document.updated_at,
+        "vector_model": head.vector_model,
+        "note_text": head.note_text,
+    }
+    # The metadata is JSON already.
+    return b'%b,"metadata":%b,%b' % (_to_json(before)[:-1], document.metadata_json.encode(), _to_json(after)[1:])
 
 
-def end_original(size_bytes: int) -> bytes:
-    """What goes after its bytes."""
+def _render_list(values: Iterable[PortableRevision | PortableChunk]) -> Iterator[bytes]:
+    separator = b""
+    for value in values:
+        yield separator + _to_json(vars(value))
+        separator = b","
+
+
+def _to_json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_render_value).encode()
+
+
+def end_member(size_bytes: int) -> bytes:
+    """What goes after its content."""
     return bytes(padding_of(size_bytes))
 
 
@@ -44,10 +79,11 @@ def end_bundle(*, documents: int, originals: int) -> bytes:
 
 
 def _render_member(name: str, content: bytes) -> bytes:
-    return _render_header(name, len(content)) + content + bytes(padding_of(len(content)))
+    return begin_member(name, len(content)) + content + end_member(len(content))
 
 
-def _render_header(name: str, size_bytes: int) -> bytes:
+def begin_member(name: str, size_bytes: int) -> bytes:
+    """What goes before its content."""
     member = tarfile.TarInfo(name)
     member.size = size_bytes
     # Unlike the older ustar, it has a way to write sizes from 8 GB on.

@@ -1,5 +1,6 @@
 """Documents, their chunks, and what makes them searchable."""
 
+import json
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -35,7 +36,8 @@ class Document:
     content_hash: str
     original: str | None
     tags: tuple[str, ...]
-    metadata: Metadata
+    metadata_json: str
+    """As it is stored: parsed, 64 KB of JSON can become megabytes."""
     processing_method: str
     chunk_count: int
     version: int
@@ -47,6 +49,11 @@ class Document:
     def processing_status(self) -> str:
         """Always the same: a document exists only once its job has committed it."""
         return "completed"
+
+    @property
+    def metadata(self) -> Metadata:
+        metadata: Metadata = json.loads(self.metadata_json)
+        return metadata
 
     def moved_to(self, source_path: str) -> "Document":
         """The document of a file that lies elsewhere now. A name and a title that came from the path follow it."""

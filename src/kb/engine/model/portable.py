@@ -6,6 +6,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from kb.engine.model.arrays import Vectors
+from kb.engine.model.documents import Document
 from kb.engine.model.naming import Metadata
 
 # Read by whoever makes these values from JSON: what is misspelt or mistyped is refused, never guessed at.
@@ -64,6 +65,15 @@ class DocumentRecord:
     note_text: str | None
     revisions: tuple[PortableRevision, ...]
     chunks: tuple[PortableChunk, ...]
+
+
+@dataclass(frozen=True)
+class PortableHead:
+    """All of a document that has a bounded size; its revisions, chunks and vectors are read in pieces."""
+
+    document: Document
+    vector_model: str
+    note_text: str | None
 
 
 @dataclass(frozen=True)

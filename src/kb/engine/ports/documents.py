@@ -21,9 +21,15 @@ from kb.engine.model import (
 class Documents(Protocol):
     def get_document(self, ref: Ref) -> Document: ...
 
-    def read_document(self, ref: Ref, *, chunk_limit: int | None = None, chunk_offset: int = 0) -> DocumentDetail: ...
+    def read_document(
+        self, ref: Ref, *, chunk_limit: int | None = None, chunk_offset: int = 0, max_bytes: int | None = None
+    ) -> DocumentDetail:
+        """With its chunks from that one on; no more than have room in `max_bytes`, but at least one."""
+        ...
 
-    def list_documents(self, query: DocumentQuery) -> Page[Document]: ...
+    def list_documents(self, query: DocumentQuery) -> Page[Document]:
+        """As many of those that are asked for as one answer has room for; at least one."""
+        ...
 
     def replace_note(
         self,
@@ -38,7 +44,7 @@ class Documents(Protocol):
         ...
 
     def list_revisions(self, ref: Ref, *, limit: int, offset: int) -> Page[NoteRevision]:
-        """What the note says and said, newest first."""
+        """What the note says and said, newest first: as many as one answer has room for; at least one."""
         ...
 
     def get_revision(self, ref: Ref, version: int) -> NoteRevision:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from kb.engine.model import Document, Ref, TagCount
+from kb.engine.model import Document, Page, Ref, TagCount
+from kb.engine.model.limits import MOST_TAGS
 
 
 class Tags(Protocol):
@@ -22,4 +23,6 @@ class Tags(Protocol):
         self, ref: Ref, tags: Sequence[str], *, expected_version: int | None, now: datetime
     ) -> Document: ...
 
-    def list_tags(self) -> list[TagCount]: ...
+    def list_tags(self, *, limit: int = MOST_TAGS, offset: int = 0) -> Page[TagCount]:
+        """By name."""
+        ...

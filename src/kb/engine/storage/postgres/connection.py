@@ -119,9 +119,11 @@ class PostgresConnection:
         chunk_rows.index_all_words(self)
         self._has_new_words = True
 
-    def read_vectors(self, document_id: DocumentId) -> Vectors:
+    def read_vectors(self, document_id: DocumentId, *, offset: int, limit: int) -> Vectors:
         rows = self.execute(
-            "SELECT vector_send(vector) FROM embeddings WHERE document_id = ? ORDER BY ordinal", (document_id,)
+            "SELECT vector_send(vector) FROM embeddings WHERE document_id = ? AND ordinal >= ? ORDER BY ordinal "
+            "LIMIT ?",
+            (document_id, offset, limit),
         )
         return to_vectors([row[0] for row in rows])
 

@@ -114,12 +114,12 @@ class SqliteConnection(apsw.Connection):
             yield
         log_change(self, document_id)
 
-    def read_vectors(self, document_id: DocumentId) -> Vectors:
+    def read_vectors(self, document_id: DocumentId, *, offset: int, limit: int) -> Vectors:
         rows = fetch_all(
             self,
             "SELECT vector FROM chunks LEFT JOIN embeddings ON chunk_id = chunks.id WHERE document_id = ? "
-            "ORDER BY ordinal",
-            (document_id,),
+            "AND ordinal >= ? ORDER BY ordinal LIMIT ?",
+            (document_id, offset, limit),
         )
         if not rows:
             return np.empty((0, 0), np.float32)

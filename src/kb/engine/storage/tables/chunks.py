@@ -9,7 +9,15 @@ import numpy as np
 from kb.engine.model import ChunkId, DocumentId, FoundChunk, IndexedText
 from kb.engine.model.portable import PortableChunk
 from kb.engine.storage.tables.connection import Connection, Database
-from kb.engine.storage.tables.rows import CHUNK_COLUMNS, fetch_all, load_documents, to_chunks
+from kb.engine.storage.tables.rows import (
+    CHUNK_BYTES,
+    CHUNK_COLUMNS,
+    DOCUMENT_BYTES,
+    count_fitting,
+    fetch_all,
+    load_documents,
+    to_chunks,
+)
 from kb.engine.words import space_out
 
 
@@ -20,15 +28,24 @@ class ChunksPart:
 
     def load_chunks(self, chunk_ids: Sequence[ChunkId]) -> list[FoundChunk]:
         with self._database.read() as db:
+            sizes: dict[int, int] = dict(
+                db.execute(
+                    f"SELECT chunks.id, {CHUNK_BYTES} + {DOCUMENT_BYTES} "
+                    f"FROM chunks JOIN documents ON documents.id = document_id WHERE chunks.id IN {db.dialect.id_list}",
+                    (json.dumps(list(chunk_ids)),),
+                )
+            )
+            there = [chunk_id for chunk_id in chunk_ids if chunk_id in sizes]
+            fitting = there[: count_fitting(sizes[chunk_id] for chunk_id in there)]
             rows = fetch_all(
                 db,
                 f"SELECT {CHUNK_COLUMNS}, document_id FROM chunks WHERE id IN {db.dialect.id_list}",
-                (json.dumps(list(chunk_ids)),),
+                (json.dumps(fitting),),
             )
             documents = load_documents(db, sorted({row[-1] for row in rows}))
         chunks = to_chunks(rows)
         found = {chunk.id: FoundChunk(chunk, documents[row[-1]]) for chunk, row in zip(chunks, rows, strict=True)}
-        return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
+        return [found[chunk_id] for chunk_id in fitting]
 
 
 def insert_chunks(db: Connection, document_id: DocumentId, text: IndexedText) -> None:

@@ -109,8 +109,8 @@ class Connection(Executor, Protocol):
         """With all that belongs to them."""
         ...
 
-    def read_vectors(self, document_id: DocumentId) -> Vectors:
-        """One row a chunk, in their order."""
+    def read_vectors(self, document_id: DocumentId, *, offset: int, limit: int) -> Vectors:
+        """One row a chunk, in their order, from that chunk on."""
         ...
 
     def read_whole_vectors(self, document_ids: Sequence[int], *, model: str) -> Iterable[tuple[DocumentId, Vector]]:

@@ -34,12 +34,15 @@ from kb.engine.storage.tables.journal import announce_job, record_change, record
 from kb.engine.storage.tables.meta import declare_whole
 from kb.engine.storage.tables.revisions import begin_revision, end_revision
 from kb.engine.storage.tables.rows import (
+    CHUNK_BYTES,
     CHUNK_COLUMNS,
+    count_fitting,
     document_id_of,
     fetch_all,
     load_document,
     load_documents,
     load_unchanged_document,
+    measure_documents,
     to_chunks,
     to_json,
     to_text,
@@ -76,9 +79,14 @@ class DocumentsPart:
         with self._database.read() as db:
             return load_document(db, document_id_of(db, ref))
 
-    def read_document(self, ref: Ref, *, chunk_limit: int | None = None, chunk_offset: int = 0) -> DocumentDetail:
+    def read_document(
+        self, ref: Ref, *, chunk_limit: int | None = None, chunk_offset: int = 0, max_bytes: int | None = None
+    ) -> DocumentDetail:
         with self._database.read() as db:
-            return _load_detail(db, document_id_of(db, ref), chunk_limit, chunk_offset)
+            document_id = document_id_of(db, ref)
+            if max_bytes is not None:
+                chunk_limit = _count_fitting_chunks(db, document_id, chunk_limit, chunk_offset, max_bytes)
+            return _load_detail(db, document_id, chunk_limit, chunk_offset)
 
     def list_documents(self, query: DocumentQuery) -> Page[Document]:
         expression, usual_direction = ORDERS[query.order]
@@ -92,6 +100,7 @@ class DocumentsPart:
                 (*values, query.limit, query.offset),
             )
             ids = [row[0] for row in rows]
+            ids = ids[: count_fitting(measure_documents(db, ids))]
             documents = load_documents(db, ids)
         return Page([documents[document_id] for document_id in ids], total)
 
@@ -149,7 +158,7 @@ class DocumentsPart:
             new = _apply(change, document)
             # Compared as JSON: Python takes 1, 1.0 and true for equal.
             is_same_metadata = to_json(new.metadata, sort_keys=True) == to_json(document.metadata, sort_keys=True)
-            if is_same_metadata and new == replace(document, metadata=new.metadata):
+            if is_same_metadata and new == replace(document, metadata_json=new.metadata_json):
                 return document
             if not is_same_metadata:
                 _require_room_for_metadata(new.metadata, former=document.metadata)
@@ -166,7 +175,7 @@ class DocumentsPart:
                     )
             db.execute(
                 "UPDATE documents SET metadata = ?, source_path = ?, filename = ? WHERE id = ?",
-                (to_json(new.metadata), new.source_path, new.filename, document.id),
+                (new.metadata_json, new.source_path, new.filename, document.id),
             )
             changed = record_change(db, Action.PROPERTIES_CHANGED, document.id, now)
             if is_new_revision:
@@ -228,6 +237,17 @@ def _load_detail(db: Connection, document_id: DocumentId, chunk_limit: int | Non
     return DocumentDetail(load_document(db, document_id), to_chunks(chunks), text)
 
 
+def _count_fitting_chunks(
+    db: Connection, document_id: DocumentId, chunk_limit: int | None, chunk_offset: int, max_bytes: int
+) -> int:
+    sizes = fetch_all(
+        db,
+        f"SELECT {CHUNK_BYTES} FROM chunks WHERE document_id = ? ORDER BY ordinal LIMIT ? OFFSET ?",
+        (document_id, NO_LIMIT if chunk_limit is None else chunk_limit, chunk_offset),
+    )
+    return count_fitting((size for (size,) in sizes), max_bytes=max_bytes)
+
+
 def _listing_condition(dialect: Dialect, query: DocumentQuery) -> tuple[str, list[object]]:
     condition, values = condition_on_properties(query)
     if query.source_folder is not None:
@@ -251,7 +271,7 @@ def _apply(change: DocumentChange, document: Document) -> Document:
     if change.title not in (None, new.title):
         new = replace(new, title=change.title, title_is_given=True)
     if change.metadata is not None:
-        new = replace(new, metadata=_keep_wish(document.metadata, change.metadata))
+        new = replace(new, metadata_json=to_json(_keep_wish(document.metadata, change.metadata)))
     return new
 
 

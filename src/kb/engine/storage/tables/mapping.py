@@ -17,7 +17,10 @@ from kb.engine.model import DocumentId, Ids, Layout, Map, MappedDocument, Placem
 from kb.engine.storage.tables.connection import Connection, Database
 from kb.engine.storage.tables.documents import RECENCY
 from kb.engine.storage.tables.journal import announce_map
-from kb.engine.storage.tables.rows import damage_told, fetch_all, load_tags, to_datetime
+from kb.engine.storage.tables.rows import TAGS_BYTES, count_fitting, damage_told, fetch_all, load_tags, to_datetime
+
+# Four times as many as most bases need. Only one map is read at a time.
+MAX_MAP_BYTES = 16 * 1024 * 1024
 
 
 class MappingPart:
@@ -33,13 +36,16 @@ class MappingPart:
             to_place: int = db.execute(
                 "SELECT count(*) FROM documents WHERE vector_model = ? AND chunk_count > 0", (self._model_fingerprint,)
             ).get
+            newest_first = (
+                f"FROM documents {db.dialect.join_from_left} document_places ON document_id = documents.id "
+                f"ORDER BY {RECENCY} DESC, id DESC LIMIT ?"
+            )
+            sizes = fetch_all(db, f"SELECT 250 + octet_length(title) + {TAGS_BYTES} {newest_first}", (limit,))
             rows = fetch_all(
                 db,
                 "SELECT id, uuid, title, doc_type, format, CAST(x AS DOUBLE PRECISION), CAST(y AS DOUBLE PRECISION), "
-                "chunk_count, created_at, updated_at "
-                f"FROM documents {db.dialect.join_from_left} document_places ON document_id = documents.id "
-                f"ORDER BY {RECENCY} DESC, id DESC LIMIT ?",
-                (limit,),
+                f"chunk_count, created_at, updated_at {newest_first}",
+                (count_fitting((size for (size,) in sizes), max_bytes=MAX_MAP_BYTES),),
             )
             tags = load_tags(db, [row[0] for row in rows])
         with damage_told():

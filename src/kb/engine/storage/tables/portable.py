@@ -4,22 +4,34 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-import numpy as np
-
-from kb.engine.model import Action, DocumentId
+from kb.engine.model import Action, DocumentId, Vectors
 from kb.engine.model.portable import (
     Arrival,
     Arrived,
     DocumentRecord,
     PortableChunk,
     PortableDocument,
+    PortableHead,
     PortableRevision,
 )
 from kb.engine.storage.tables.chunks import spaced_or_none
 from kb.engine.storage.tables.connection import Connection, Database
 from kb.engine.storage.tables.journal import record_document
-from kb.engine.storage.tables.rows import fetch_all, find_id, load_document, lock_document, to_json, to_text
+from kb.engine.storage.tables.rows import (
+    CHUNK_BYTES,
+    count_fitting,
+    fetch_all,
+    find_id,
+    load_document,
+    lock_document,
+    to_json,
+    to_text,
+)
 from kb.engine.storage.tables.tags import replace_all_tags
+
+# Of what is read at once.
+MOST_ROWS = 500
+MOST_BYTES = 1024 * 1024
 
 # A larger one, which only a forged document has, would leave no room for the ids to come.
 LARGEST_KEPT_ID = 2**31
@@ -35,10 +47,45 @@ class PortablePart:
 
     _database: Database
 
-    def find_portable(self, *, after: DocumentId) -> PortableDocument | None:
+    def find_portable(self, *, after: DocumentId) -> PortableHead | None:
         with self._database.read() as db:
-            found = db.execute("SELECT id FROM documents WHERE id > ? ORDER BY id LIMIT 1", (after,)).get
-            return None if found is None else _load_portable(db, DocumentId(found))
+            found = fetch_all(
+                db, "SELECT id, vector_model, note_text FROM documents WHERE id > ? ORDER BY id LIMIT 1", (after,)
+            )
+            for document_id, vector_model, note_text in found:
+                return PortableHead(load_document(db, document_id), vector_model, note_text)
+        return None
+
+    def list_portable_revisions(self, document_id: DocumentId, *, after: int) -> list[PortableRevision]:
+        following = "FROM note_revisions WHERE document_id = ? AND version > ? ORDER BY version LIMIT ?"
+        with self._database.read() as db:
+            sizes = fetch_all(
+                db,
+                f"SELECT octet_length(title) + COALESCE(octet_length(text), 0) {following}",
+                (document_id, after, MOST_ROWS),
+            )
+            fitting = count_fitting((size for (size,) in sizes), max_bytes=MOST_BYTES)
+            rows = fetch_all(
+                db,
+                f"SELECT version, title, title_is_given, text, content_hash, created_at {following}",
+                (document_id, after, fitting),
+            )
+        return [
+            PortableRevision(version, title, bool(is_given), text, content_hash, datetime.fromisoformat(created_at))
+            for version, title, is_given, text, content_hash, created_at in rows
+        ]
+
+    def list_portable_chunks(self, document_id: DocumentId, *, offset: int) -> list[PortableChunk]:
+        following = "FROM chunks WHERE document_id = ? AND ordinal >= ? ORDER BY ordinal LIMIT ?"
+        with self._database.read() as db:
+            sizes = fetch_all(db, f"SELECT {CHUNK_BYTES} {following}", (document_id, offset, MOST_ROWS))
+            fitting = count_fitting((size for (size,) in sizes), max_bytes=MOST_BYTES)
+            rows = fetch_all(db, f"SELECT uuid, text, heading, page_num {following}", (document_id, offset, fitting))
+        return [PortableChunk(UUID(bytes=uuid), text, heading, page_num) for uuid, text, heading, page_num in rows]
+
+    def read_portable_vectors(self, document_id: DocumentId, *, offset: int) -> Vectors:
+        with self._database.read() as db:
+            return db.read_vectors(document_id, offset=offset, limit=MOST_ROWS)
 
     def add_portable(self, document: PortableDocument, *, now: datetime) -> Arrived:
         record = document.record
@@ -63,53 +110,6 @@ class PortablePart:
             _fill(db, former.id, document)
             record_document(db, Action.DOCUMENT_REPLACED, load_document(db, former.id), now)
             return Arrived(Arrival.REPLACED, released_original=former.original)
-
-
-def _load_portable(db: Connection, document_id: DocumentId) -> PortableDocument:
-    document = load_document(db, document_id)
-    vector_model, note_text = fetch_all(
-        db, "SELECT vector_model, note_text FROM documents WHERE id = ?", (document_id,)
-    )[0]
-    revisions = fetch_all(
-        db,
-        "SELECT version, title, title_is_given, text, content_hash, created_at FROM note_revisions "
-        "WHERE document_id = ? ORDER BY version",
-        (document_id,),
-    )
-    chunks = fetch_all(
-        db,
-        "SELECT uuid, text, heading, page_num FROM chunks WHERE document_id = ? ORDER BY ordinal",
-        (document_id,),
-    )
-    record = DocumentRecord(
-        id=document.id,
-        uuid=document.uuid,
-        title=document.title,
-        title_is_given=document.title_is_given,
-        doc_type=document.doc_type,
-        format=document.format,
-        filename=document.filename,
-        source_path=document.source_path,
-        size_bytes=document.size_bytes,
-        content_hash=document.content_hash,
-        original=document.original,
-        tags=document.tags,
-        metadata=document.metadata,
-        processing_method=document.processing_method,
-        version=document.version,
-        created_at=document.created_at,
-        updated_at=document.updated_at,
-        vector_model=vector_model,
-        note_text=note_text,
-        revisions=tuple(
-            PortableRevision(version, title, bool(is_given), text, content_hash, datetime.fromisoformat(created_at))
-            for version, title, is_given, text, content_hash, created_at in revisions
-        ),
-        chunks=tuple(
-            PortableChunk(UUID(bytes=uuid), text, heading, page_num) for uuid, text, heading, page_num in chunks
-        ),
-    )
-    return PortableDocument(record, db.read_vectors(document_id) if vector_model else np.empty((0, 0), np.float32))
 
 
 def _insert_row(db: Connection, record: DocumentRecord) -> DocumentId:

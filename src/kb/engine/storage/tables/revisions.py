@@ -6,11 +6,12 @@ from typing import Any
 from kb.engine.errors import NotANote, NotFound
 from kb.engine.model import Document, DocumentId, NoteRevision, Page, Ref
 from kb.engine.storage.tables.connection import Connection, Database
-from kb.engine.storage.tables.rows import document_id_of, load_document, to_text
+from kb.engine.storage.tables.rows import count_fitting, document_id_of, fetch_all, load_document, to_text
 
+OF_NOTE = "FROM note_revisions AS r JOIN documents AS d ON d.id = r.document_id WHERE r.document_id = ?1"
 REVISIONS = (
     "SELECT r.version, r.title, r.title_is_given, COALESCE(r.text, d.note_text), r.content_hash, r.created_at, "
-    "r.text IS NULL FROM note_revisions AS r JOIN documents AS d ON d.id = r.document_id WHERE r.document_id = ?1 "
+    f"r.text IS NULL {OF_NOTE}"
 )
 
 
@@ -23,7 +24,14 @@ class RevisionsPart:
         with self._database.read() as db:
             note_id = _note_id_of(db, ref)
             total = db.execute("SELECT count(*) FROM note_revisions WHERE document_id = ?", (note_id,)).get
-            rows = db.execute(f"{REVISIONS} ORDER BY r.version DESC LIMIT ?2 OFFSET ?3", (note_id, limit, offset))
+            sizes = fetch_all(
+                db,
+                "SELECT 200 + octet_length(r.title) + octet_length(COALESCE(r.text, d.note_text)) "
+                f"{OF_NOTE} ORDER BY r.version DESC LIMIT ?2 OFFSET ?3",
+                (note_id, limit, offset),
+            )
+            fitting = count_fitting(size for (size,) in sizes)
+            rows = db.execute(f"{REVISIONS} ORDER BY r.version DESC LIMIT ?2 OFFSET ?3", (note_id, fitting, offset))
             return Page([_to_revision(row) for row in rows], total)
 
     def get_revision(self, ref: Ref, version: int) -> NoteRevision:

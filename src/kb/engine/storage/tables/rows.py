@@ -7,8 +7,11 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from pydantic_core import SchemaValidator, core_schema
+
 from kb.engine.errors import Damaged, DocumentNotFound, JobNotFound, VersionConflict
 from kb.engine.model import Chunk, ChunkId, Document, DocumentId, JobId, Metadata, Ref
+from kb.engine.model.limits import MAX_ANSWER_BYTES
 from kb.engine.storage.tables.connection import Connection, Executor
 
 DOCUMENT_COLUMNS = (
@@ -17,8 +20,22 @@ DOCUMENT_COLUMNS = (
 )
 CHUNK_COLUMNS = "id, uuid, ordinal, text, page_num, heading"
 
+# What has no fixed size, in bytes, and about what the rest comes to as JSON.
+TAGS_BYTES = (
+    "(SELECT COALESCE(sum(octet_length(name) + 3), 0) FROM document_tags JOIN tags ON tags.id = tag_id "
+    "WHERE document_id = documents.id)"
+)
+DOCUMENT_BYTES = (
+    "500 + octet_length(title) + octet_length(filename) + COALESCE(octet_length(source_path), 0) "
+    f"+ octet_length(metadata) + {TAGS_BYTES}"
+)
+CHUNK_BYTES = "150 + octet_length(text) + COALESCE(octet_length(heading), 0)"
+
 # The databases' integers end here; a larger one names nothing.
 LARGEST_ID = 2**63 - 1
+
+# Reads JSON without making objects of it, which takes six times as long.
+_AN_OBJECT = SchemaValidator(core_schema.typed_dict_schema({}, extra_behavior="ignore"))
 
 # What most documents have.
 NO_METADATA = "{}"
@@ -64,6 +81,28 @@ def job_id_of(db: Connection, ref: Ref) -> JobId:
     if found is None:
         raise JobNotFound(ref)
     return JobId(found)
+
+
+def count_fitting(sizes: Iterable[int], *, max_bytes: int = MAX_ANSWER_BYTES) -> int:
+    """How many of the first rows an answer has room for: at least one, or its reader could not go on."""
+    count = total = 0
+    for size in sizes:
+        total += size
+        if count and total > max_bytes:
+            break
+        count += 1
+    return count
+
+
+def measure_documents(db: Connection, document_ids: Sequence[int]) -> list[int]:
+    """The bytes of each of these documents, in their order."""
+    sizes: dict[int, int] = dict(
+        db.execute(
+            f"SELECT id, {DOCUMENT_BYTES} FROM documents WHERE id IN {db.dialect.id_list}",
+            (json.dumps(list(document_ids)),),
+        )
+    )
+    return [sizes[document_id] for document_id in document_ids]
 
 
 def load_documents(db: Connection, document_ids: Sequence[int]) -> dict[int, Document]:
@@ -132,7 +171,7 @@ def to_document(row: Sequence[Any], tags: Iterable[str]) -> Document:
         content_hash=row[8],
         original=row[9],
         tags=tuple(tags),
-        metadata=to_metadata(row[10]),
+        metadata_json=_whole_json(row[10]),
         processing_method=row[11],
         chunk_count=row[12],
         version=row[13],
@@ -140,6 +179,13 @@ def to_document(row: Sequence[Any], tags: Iterable[str]) -> Document:
         created_at=datetime.fromisoformat(row[15]),
         updated_at=to_datetime(row[16]),
     )
+
+
+def _whole_json(text: str) -> str:
+    """The text, which is sent on as it is. Raises `ValueError` if it is damaged."""
+    if text != NO_METADATA:
+        _AN_OBJECT.validate_json(text)
+    return text
 
 
 def to_metadata(text: str) -> Metadata:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from kb.engine.errors import InvalidRequest
-from kb.engine.model import Action, Document, DocumentId, Ref, TagCount
-from kb.engine.model.limits import MAX_TAGS
+from kb.engine.model import Action, Document, DocumentId, Page, Ref, TagCount
+from kb.engine.model.limits import MAX_TAGS, MOST_TAGS
 from kb.engine.storage.tables.connection import Connection, Database
 from kb.engine.storage.tables.journal import record_change
 from kb.engine.storage.tables.rows import fetch_all, load_tags, load_unchanged_document
@@ -39,13 +39,15 @@ class TagsPart:
         with self._database.write() as db:
             return _save_tags(db, load_unchanged_document(db, ref, expected_version), tags, now)
 
-    def list_tags(self) -> list[TagCount]:
+    def list_tags(self, *, limit: int = MOST_TAGS, offset: int = 0) -> Page[TagCount]:
         with self._database.read() as db:
+            total = db.execute("SELECT count(DISTINCT tag_id) FROM document_tags").get
             rows = db.execute(
                 "SELECT name, count(*) FROM document_tags JOIN tags ON tags.id = tag_id "
-                "GROUP BY name ORDER BY lower(name), name"
+                "GROUP BY name ORDER BY lower(name), name LIMIT ? OFFSET ?",
+                (limit, offset),
             )
-            return [TagCount(name, count) for name, count in rows]
+            return Page([TagCount(name, count) for name, count in rows], total)
 
 
 def _save_tags(db: Connection, document: Document, tags: Iterable[str], now: datetime) -> Document:

@@ -15,7 +15,15 @@ export const updateDocument = (id, body, ifMatch) => call("PATCH", `/documents/$
 export const deleteDocument = (id, { keepalive } = {}) => answerOf(call("DELETE", `/documents/${encodeURIComponent(id)}`, { keepalive }));
 export const changeTags = (id, { add = [], remove = [] }) =>
   answerOf(call("PATCH", `/documents/${encodeURIComponent(id)}/tags`, { body: { add, remove } }));
-export const listTags = async (signal) => (await answerOf(call("GET", "/tags", { signal }))).tags;
+/** All of them, page after page. */
+export async function listTags(signal) {
+  const all = [];
+  for (;;) {
+    const { tags, total } = await answerOf(call("GET", "/tags", { query: all.length > 0 ? { offset: all.length } : {}, signal }));
+    all.push(...tags);
+    if (tags.length === 0 || all.length >= total) return all;
+  }
+}
 
 /** Random; `crypto.randomUUID` is only there under https and on the own machine. */
 export const newIdempotencyKey = () =>

@@ -4,6 +4,7 @@ import { byId, el, fill } from "../../kit/dom.js";
 import * as engine from "../../kit/engine.js";
 import { queryWords } from "../../kit/found_words.js";
 import { hasPages } from "../page_picture.js";
+import { locate } from "./locating.js";
 import { NoteText } from "./note_text.js";
 import { PagePane } from "./page_pane.js";
 import { Reading } from "./reading.js";
@@ -81,8 +82,9 @@ export class DocumentBody {
   async #find(place) {
     if (this.#text instanceof Reading) return this.#text.open(place);
     if (!place.chunkId) return undefined;
-    const { answer } = await engine.getDocument(this.#document.id);
-    const chunk = answer.chunks.find(({ id }) => id === place.chunkId);
+    const { id, chunk_count: total } = this.#document;
+    const offset = await locate(id, total, place);
+    const chunk = offset !== undefined && (await engine.getDocument(id, { chunk_limit: 1, chunk_offset: offset })).answer.chunks[0];
     return chunk && this.#text.find(chunk);
   }
 

@@ -78,9 +78,7 @@ export class Listing {
   /** Fetch every one of them; resolves with the list. */
   async loadAll() {
     const { signal } = this.#stopped;
-    for (let offset = 0; offset === 0 || offset < this.total; offset += LARGEST_PAGE) {
-      this.#take(await engine.listDocuments({ ...this.#query, limit: LARGEST_PAGE, offset }, signal));
-    }
+    await this.#fetch(0, Infinity, signal);
     this.#stale.clear();
     this.sift();
     return this.loaded;
@@ -101,12 +99,22 @@ export class Listing {
     const { signal } = this.#stopped;
     try {
       for (let page = this.#missingPage(); page !== undefined && !signal.aborted; page = this.#missingPage()) {
-        this.#take(await engine.listDocuments({ ...this.#query, limit: PAGE_SIZE, offset: page * PAGE_SIZE }, signal));
+        await this.#fetch(page * PAGE_SIZE, (page + 1) * PAGE_SIZE, signal);
         this.#stale.delete(page);
         this.sift();
       }
     } catch (error) {
       if (!signal.aborted) this.#onProblem(error);
+    }
+  }
+
+  /** The documents from `begin` to before `end`. The engine ends a page early where it would be too large. */
+  async #fetch(begin, end, signal) {
+    for (let offset = begin; offset === begin || offset < Math.min(end, this.total); ) {
+      const answer = await engine.listDocuments({ ...this.#query, limit: Math.min(end - offset, LARGEST_PAGE), offset }, signal);
+      this.#take(answer);
+      if (answer.documents.length === 0) return;
+      offset += answer.documents.length;
     }
   }
 

@@ -111,7 +111,7 @@ class SearchView {
     if (!isFinal && results.length === 0) return;
     this.#results.show(results, this.#criteria.q);
     this.#found = answer.results.length;
-    this.#more.hidden = !isFinal || this.#found < PAGE_SIZE;
+    this.#more.hidden = !isFinal || isAll(results, this.#found, answer.total);
     const told = results.length === 0 ? "Nothing found" : `The best of ${count(answer.total, "candidate")}, in ${Math.round(answer.took_ms)} ms`;
     const take = (q) => {
       this.box.focus();
@@ -131,13 +131,13 @@ class SearchView {
   async #showMore() {
     const from = this.#found;
     try {
-      const { results } = await this.#searching.more(this.#criteria, from);
+      const { results, total } = await this.#searching.more(this.#criteria, from);
       // Pressed twice, the first answer is enough.
       if (from !== this.#found) return;
       this.#found += results.length;
       const hits = results.filter((hit) => !isBeingDeleted(hit.document_id));
       this.#results.add(hits);
-      this.#more.hidden = results.length < PAGE_SIZE;
+      this.#more.hidden = results.length === 0 || isAll(results, this.#found, total);
       if (this.#more.hidden && hits.length > 0 && document.activeElement === document.body) this.#focus(hits[0]);
     } catch (error) {
       tellProblem(error);
@@ -208,4 +208,9 @@ class SearchView {
 function howDegraded(results) {
   const byMeaning = results.length > 0 && results.every((hit) => hit.scores.fts === null);
   return byMeaning ? "by meaning only: these words are in too many documents" : "by keyword only; the status tells why";
+}
+
+/** Whether no hits come after these. There may be more than `total`; and a page with very much in it ends early. */
+function isAll(results, found, total) {
+  return results.length < PAGE_SIZE && found >= total;
 }
