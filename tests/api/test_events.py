@@ -13,9 +13,11 @@ import httpx
 import pytest
 from tests.api_calls import Json, assert_problem
 from tests.engine_in_process import serving
+from tests.handmade_documents import add, note
 from tests.waiting import wait_until
 
-from kb.engine.api.events import EVENTS_AT_ONCE, MAX_LISTENERS, MAX_WAITING_EVENTS, Feed
+from kb.engine.api.events import EVENTS_AT_ONCE, MAX_LISTENERS, MAX_WAITING_BYTES, MAX_WAITING_EVENTS, Feed
+from kb.engine.model import DocumentChange
 from kb.engine.wiring import Engine
 
 
@@ -257,3 +259,27 @@ def test_e8_who_does_not_read_is_sent_away_and_the_others_are_not(engine: Engine
     assert f'"document_id": {count - 1}'.encode() in last
     assert received[0].startswith(b"id: 0\nretry: ")
     assert len(received) == 1 + MAX_WAITING_EVENTS
+
+
+def test_e33_waiting_events_are_bounded_by_their_bytes(engine: Engine) -> None:
+    metadata = {"long": "x" * 1_000_000}
+    document = add(engine.store, note("The mill.", metadata=metadata))
+
+    async def run() -> tuple[list[bytes], bytes]:
+        feed = Feed()
+        working = replace(engine, is_stopping=lambda: False)
+        async with feed.listen(working, None) as slow, feed.listen(working, None) as quick:
+            for number in range(5):
+                last = f"title {number}"
+                engine.store.update_document(
+                    document.id, DocumentChange(title=last), expected_version=None, now=engine.clock()
+                )
+                async for message in quick:
+                    if last.encode() in message:
+                        break
+            return [message async for message in slow], message
+
+    received, last = asyncio.run(run())
+
+    assert b"title 4" in last
+    assert len(received) == 1 + MAX_WAITING_BYTES // len(last)

@@ -3,11 +3,13 @@ import os
 import pty
 import re
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.conftest import Kb
+from tests.cli.scripted_engine import Answer, scripted_engine
 from tests.cli.terminal import OnTerminal
 from tests.engine_program import EngineProgram, own_environment
 
@@ -219,3 +221,17 @@ def test_a_document_named_twice_is_deleted_once(kb: Kb, note_id: str) -> None:
         f"Document {other_id} deleted: The parrot is called Coco",
         f"Document {note_id} deleted: The lighthouse keeper has a parrot",
     ]
+
+
+def test_all_of_a_document_is_read_that_comes_in_pieces(kb: Kb) -> None:
+    """E33."""
+
+    def answer(method: str, path: str, headers: Mapping[str, str]) -> Answer:
+        begin = int((re.findall(r"chunk_offset=(\d+)", path) or [0])[0])
+        chunks = [{"text": f"Part {number}."} for number in range(5)]
+        return 200, {"id": 7, "chunk_count": 5, "chunks": chunks[begin : begin + 2]}
+
+    with scripted_engine(answer) as url:
+        result = kb("get", "7", "--text", KB_ENGINE_URL=url)
+
+    assert result.stdout.split("\n\n") == ["Part 0.", "Part 1.", "Part 2.", "Part 3.", "Part 4.\n"]

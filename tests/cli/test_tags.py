@@ -1,7 +1,10 @@
 import json
+import re
+from collections.abc import Mapping
 
 import pytest
 from tests.cli.conftest import Kb
+from tests.cli.scripted_engine import Answer, scripted_engine
 
 
 @pytest.fixture
@@ -73,3 +76,17 @@ def test_all_tags_are_listed_with_their_counts(kb: Kb) -> None:
     assert told["ferry draft"] >= 1
     assert f"ferry draft\t{told['ferry draft']}" in lines
     assert len(lines) == len(told)
+
+
+def test_all_tags_are_listed_that_come_in_pieces(kb: Kb) -> None:
+    """E33."""
+
+    def answer(method: str, path: str, headers: Mapping[str, str]) -> Answer:
+        begin = int((re.findall(r"offset=(\d+)", path) or [0])[0])
+        tags = [{"name": name, "count": 1} for name in "abcde"]
+        return 200, {"tags": tags[begin : begin + 2], "total": 5}
+
+    with scripted_engine(answer) as url:
+        result = kb("tags", KB_ENGINE_URL=url)
+
+    assert [line.split("\t")[0] for line in result.stdout.splitlines()] == ["a", "b", "c", "d", "e"]

@@ -1,10 +1,13 @@
 """Answers that would be large: they come in pages and pieces that the engine's memory can bear, however many ask."""
 
+import socket
 import statistics
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +19,9 @@ from tests.amounts import Tell, amount
 from tests.api_calls import V1
 from tests.engine_program import EngineAlone, EngineProgram
 from tests.handmade_documents import NOW, commit, file, note, revision
-from tests.security.test_limits import MEGABYTE, forget_peak, peak_of
+from tests.security.crowd import get
+from tests.security.open_server import WITHIN_SECONDS
+from tests.security.test_limits import MEGABYTE, address_of, forget_peak, peak_of
 
 from kb.engine.embedding import read_model
 from kb.engine.model import EmbeddingModel, IndexedChunk, IndexedText, Passage
@@ -26,9 +31,11 @@ from kb.engine.storage import open_store
 # Small as JSON, large as objects.
 METADATA: dict[str, object] = {"a": [[]] * 21_800}
 DOCUMENTS = amount(selection=100, full=300)
-REVISIONS = amount(selection=60, full=150)
+REVISIONS = amount(selection=50, full=150)
 REVISION_CHARACTERS = 1_000_000
-CHUNKS = amount(selection=2_000, full=4_000)
+CHUNKS = amount(selection=1_000, full=4_000)
+# More than the engine holds at a time.
+UNREAD = 60
 EXPORTS = amount(selection=4, full=12)
 MOST_GROWTH_BYTES = 300 * MEGABYTE
 # Of the memory that was needed, once all is answered.
@@ -134,3 +141,30 @@ def time_health(url: str, is_over: threading.Event) -> list[float]:
             # So that it does not add to what it measures.
             is_over.wait(0.02)
     return waited
+
+
+def test_answers_that_nobody_takes_are_refused_before_memory_runs_out(program: EngineProgram, tell: Tell) -> None:
+    """E33."""
+    process = psutil.Process(program.process.pid)
+    before = process.memory_info().rss
+    forget_peak(process)
+
+    with ExitStack() as opened:
+        clients = []
+        for _ in range(UNREAD):
+            client = opened.enter_context(socket.socket())
+            # As small as it can be, so that what is not read stays with the engine.
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.settimeout(WITHIN_SECONDS)
+            client.connect(address_of(program.url))
+            client.sendall(get(f"{V1}/documents?limit=1000"))
+            clients.append(client)
+        statuses = Counter(client.recv(12)[9:] for client in clients)
+        with httpx.Client(base_url=f"{program.url}{V1}", trust_env=False, timeout=120) as http:
+            small = http.get("/audit?limit=1")
+
+    grown = peak_of(process) - before
+    tell(f"{UNREAD} unread answers: {statuses[b'200']} sent, {statuses[b'429']} refused, {grown // MEGABYTE} MB more")
+    assert set(statuses) == {b"200", b"429"}
+    assert grown < MOST_GROWTH_BYTES
+    assert small.is_success
