@@ -51,6 +51,7 @@ async def list_documents(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> Response:
+    """A page ends before `limit` when its documents come to 4 MB; `offset` goes on after the last of them."""
     query = DocumentQuery(source_path, source_folder, tuple(tag or ()), doc_type, format, q, sort, order, limit, offset)
     return await read_in_turn(
         request,

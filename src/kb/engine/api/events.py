@@ -78,7 +78,7 @@ class Listener:
     def tell(self, message: Message) -> None:
         """Ends the stream of a client that reads too slowly."""
         try:
-            if 0 < self._waiting_bytes > MAX_WAITING_BYTES - len(message.text):
+            if self._waiting_bytes and self._waiting_bytes + len(message.text) > MAX_WAITING_BYTES:
                 self.end()
             else:
                 self._told.send_nowait(message)

@@ -46,7 +46,7 @@ class LargeAnswer(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answers: LargeAnswers = scope["app"].state.large_answers
         size = len(self.body)
-        if size > SMALL_BYTES and 0 < answers.held_bytes > MAX_HELD_BYTES - size:
+        if size > SMALL_BYTES and answers.held_bytes and answers.held_bytes + size > MAX_HELD_BYTES:
             raise TooManyRequests(
                 "Too many large answers are being sent. Try again shortly, or ask for a smaller page."
             )
