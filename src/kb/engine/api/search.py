@@ -112,6 +112,7 @@ def _render_hit(hit: Hit) -> bytes:
         "doc_type": document.doc_type,
         "format": document.format,
         "tags": document.tags,
+        "metadata": None,
         "text": chunk.text,
         "snippet": hit.snippet,
         "page_num": chunk.page_num,
