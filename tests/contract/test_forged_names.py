@@ -83,11 +83,11 @@ def test_clearing_the_base_removes_no_such_file(api: TestClient, documents: list
 
 
 def test_an_export_stops_at_such_a_document(
-    store: Store, documents: list[Document], originals: FolderOriginals
+    store: Store, documents: list[Document], originals: FolderOriginals, tmp_path: Path
 ) -> None:
     """E31"""
     with pytest.raises(Unavailable, match=f"document {documents[0].id} .* is not a SHA-256"):
-        list(export_bundle(store, originals))
+        list(export_bundle(store, originals, tmp_path))
 
 
 def test_a_job_does_not_read_such_a_file(api: TestClient, engine: Engine, outside: Path) -> None:

@@ -29,7 +29,7 @@ from kb.engine.ports import Store
 from kb.engine.storage import open_store
 
 # Small as JSON, large as objects.
-METADATA: dict[str, object] = {"a": [[]] * 21_800}
+METADATA: dict[str, object] = {"a": [[]] * 16_000}
 DOCUMENTS = amount(selection=100, full=300)
 REVISIONS = amount(selection=50, full=150)
 REVISION_CHARACTERS = 1_000_000

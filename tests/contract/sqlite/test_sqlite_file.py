@@ -242,7 +242,7 @@ def test_e32_a_base_that_is_cleared_in_pieces_is_empty(store: Store, folder: Pat
     assert (cleared.documents_removed, cleared.vectors_removed) == (41, 42)
     assert cleared.bytes_freed > 41 * len("plain words")
     assert traces_of(SECRETS, folder) == []
-    assert (store.list_documents(DocumentQuery()).total, store.list_tags()) == (0, [])
+    assert (store.list_documents(DocumentQuery()).total, store.list_tags().rows) == (0, [])
     assert len(found_by_vector(store, "plain words before 1")) == 0
     SqliteBackend(folder).check_integrity()
 

@@ -11,7 +11,7 @@ from kb.engine.api.bodies import TagChangeBody, TagsBody
 from kb.engine.api.large_answers import read_in_turn, render_page
 from kb.engine.api.parameters import NO_NUL, EngineDep, ExpectedVersion, Offset, RefDep, etag
 from kb.engine.model import Document, TagCount
-from kb.engine.model.limits import MAX_TAG_CHARACTERS, MOST_TAGS
+from kb.engine.model.limits import MAX_LISTED_TAGS, MAX_TAG_CHARACTERS
 
 router = APIRouter(tags=["tags"])
 
@@ -32,7 +32,7 @@ class TagsAnswer(BaseModel):
 async def list_tags(
     request: Request,
     engine: EngineDep,
-    limit: Annotated[int, Query(ge=1, le=MOST_TAGS)] = MOST_TAGS,
+    limit: Annotated[int, Query(ge=1, le=MAX_LISTED_TAGS)] = MAX_LISTED_TAGS,
     offset: Offset = 0,
 ) -> Response:
     """All tags, by name; of very many the first, which `offset` goes on from."""

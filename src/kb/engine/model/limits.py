@@ -18,7 +18,7 @@ MAX_METADATA_BYTES = 65_536
 """Of one document, as JSON in UTF-8: each list of documents and each hit holds all of it."""
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
 """Of the rows in one answer, as they are stored: a page ends early when they come to more."""
-MOST_TAGS = 20_000
+MAX_LISTED_TAGS = 20_000
 """In one answer: as many as it has room for if they are long."""
 MAX_METADATA_DEPTH = 32
 """Readers of JSON give up at some depth, and what is stored must be readable by all of them."""

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Protocol
 
 from kb.engine.model import Document, Page, Ref, TagCount
-from kb.engine.model.limits import MOST_TAGS
+from kb.engine.model.limits import MAX_LISTED_TAGS
 
 
 class Tags(Protocol):
@@ -23,6 +23,6 @@ class Tags(Protocol):
         self, ref: Ref, tags: Sequence[str], *, expected_version: int | None, now: datetime
     ) -> Document: ...
 
-    def list_tags(self, *, limit: int = MOST_TAGS, offset: int = 0) -> Page[TagCount]:
+    def list_tags(self, *, limit: int = MAX_LISTED_TAGS, offset: int = 0) -> Page[TagCount]:
         """By name."""
         ...

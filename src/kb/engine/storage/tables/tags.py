@@ -9,7 +9,7 @@ from datetime import datetime
 
 from kb.engine.errors import InvalidRequest
 from kb.engine.model import Action, Document, DocumentId, Page, Ref, TagCount
-from kb.engine.model.limits import MAX_TAGS, MOST_TAGS
+from kb.engine.model.limits import MAX_LISTED_TAGS, MAX_TAGS
 from kb.engine.storage.tables.connection import Connection, Database
 from kb.engine.storage.tables.journal import record_change
 from kb.engine.storage.tables.rows import fetch_all, load_tags, load_unchanged_document
@@ -39,7 +39,7 @@ class TagsPart:
         with self._database.write() as db:
             return _save_tags(db, load_unchanged_document(db, ref, expected_version), tags, now)
 
-    def list_tags(self, *, limit: int = MOST_TAGS, offset: int = 0) -> Page[TagCount]:
+    def list_tags(self, *, limit: int = MAX_LISTED_TAGS, offset: int = 0) -> Page[TagCount]:
         with self._database.read() as db:
             total = db.execute("SELECT count(DISTINCT tag_id) FROM document_tags").get
             rows = db.execute(
