@@ -1,4 +1,4 @@
-"""The version of engine, client and command line, and the oldest engine the clients speak to."""
+"""The version of engine, client and command line, the oldest engine the clients speak to, and how they know one."""
 
 import re
 
@@ -10,6 +10,11 @@ def version_in(server: str) -> str | None:
     """What an engine tells of itself in the header `Server`; None if another program has sent it."""
     told = re.match(r"kb/([\w.+-]+)", server)
     return told[1] if told else None
+
+
+def asks_for_key(status: int, answer: object) -> bool:
+    """Whether an engine refuses like this a request without a key; behind a proxy its `Server` may be missing."""
+    return status == 401 and isinstance(answer, dict) and answer.get("code") == "unauthorized"
 
 
 def is_supported(engine_version: str) -> bool:

@@ -68,10 +68,9 @@ class RecordingProxy:
         with httpx.Client(base_url=self._engine_url, trust_env=False, timeout=60) as engine:
 
             def record(connection: BaseHTTPRequestHandler, body: bytes) -> httpx.Response:
-                headers = {name.lower(): value for name, value in connection.headers.items()}
-                url = urlsplit(connection.path)
-                self.sent.append(Sent(connection.command, url.path, parse_qs(url.query), headers, body))
-                passed_on = {name: value for name, value in headers.items() if name not in HOP_HEADERS}
+                sent = _read(connection, body)
+                self.sent.append(sent)
+                passed_on = {name: value for name, value in sent.headers.items() if name not in HOP_HEADERS}
                 return engine.request(connection.command, connection.path, headers=passed_on, content=body)
 
             with _serving(record) as self.url:
@@ -79,15 +78,28 @@ class RecordingProxy:
 
 
 class PretendedEngine:
-    """Gives every request the same answer, which may be changed at any time."""
+    """Gives every request the same answer, which may be changed at any time, and keeps the request in `sent`."""
 
     url: str
     answer: httpx.Response
 
+    def __init__(self) -> None:
+        self.sent: list[Sent] = []
+
     @contextmanager
     def running(self) -> Iterator[None]:
-        with _serving(lambda connection, body: self.answer) as self.url:
+        def answer(connection: BaseHTTPRequestHandler, body: bytes) -> httpx.Response:
+            self.sent.append(_read(connection, body))
+            return self.answer
+
+        with _serving(answer) as self.url:
             yield
+
+
+def _read(connection: BaseHTTPRequestHandler, body: bytes) -> Sent:
+    headers = {name.lower(): value for name, value in connection.headers.items()}
+    url = urlsplit(connection.path)
+    return Sent(connection.command, url.path, parse_qs(url.query), headers, body)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from tests.keys import bearer
 from tests.mcp_clients import RawClient
 from tests.mcp_server.recording import PretendedEngine
 from tests.mcp_server.shared_programs import AGENT_KEY, ENGINE_KEY, Agents, Speech, open_agents, staging_program
+from tests.waiting import wait_until
 
 from kb.client import EngineClient, Json
 from kb.mcp.caller import Caller
@@ -111,6 +112,22 @@ def test_something_else_in_place_of_the_engine_is_told(
     refused = deceived["raw"].fail("kb_search", query="x")
 
     assert_told(refused, "not_an_engine", pretended.url)
+
+
+@pytest.mark.parametrize("status", [200, 401, 404])
+def test_something_else_in_place_of_the_engine_gets_no_key(tmp_path: Path, status: int) -> None:
+    """C6: the MCP server looks at the port of its own settings, also without an agent's call."""
+    stranger = PretendedEngine()
+    stranger.answer = httpx.Response(status, json={"detail": "Who is there?"})
+    with stranger.running():
+        settings = {"KB_PORT": stranger.url.rpartition(":")[2]}
+        with staging_program(tmp_path, "", settings) as program, RawClient(program.url, headers=bearer(AGENT_KEY)) as c:
+            refused = c.fail("kb_search", query="x")
+            # The server looks at the engine without being called, too.
+            wait_until(lambda: len(stranger.sent) > 2)
+
+    assert_told(refused, "not_an_engine", stranger.url)
+    assert [sent for sent in stranger.sent if ENGINE_KEY in str(sent)] == []
 
 
 @pytest.mark.parametrize("text", ["<h1>Welcome</h1>", "[]", ""])

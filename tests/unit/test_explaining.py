@@ -41,6 +41,13 @@ def test_the_environment_wins_over_the_file_and_the_file_over_the_default(tmp_pa
     assert (host.value, host.origin, host.given_by) == ("127.0.0.1", Origin.DEFAULT, None)
 
 
+def test_derived_address_of_the_engine_is_shown(tmp_path: Path) -> None:
+    """C6"""
+    url = option(explain(tmp_path, "port = 8123", KB_HOST="::1"), "engine_url")
+
+    assert (url.value, url.origin, url.given_by) == ("http://[::1]:8123", Origin.DEFAULT, None)
+
+
 def test_an_empty_variable_counts_as_not_set(tmp_path: Path) -> None:
     assert option(explain(tmp_path, KB_PORT=" "), "port").origin is Origin.DEFAULT
 

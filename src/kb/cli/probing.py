@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from kb.listening import url_at
+from kb.version import asks_for_key, version_in
 
 # What answers less than a second later is not there, for somebody who has just pressed a key.
 ANSWER_WITHIN_SECONDS = 1.0
@@ -37,6 +38,8 @@ class Answer:
     status: int
     server: str
     body: bytes
+    challenge: str = ""
+    """What the header `WWW-Authenticate` says: who asks for a key."""
 
     @property
     def json(self) -> Any:  # Any: whatever somebody else has sent
@@ -45,6 +48,20 @@ class Answer:
             return json.loads(self.body)
         except (ValueError, RecursionError):
             return None
+
+
+def ask_engine(engine_url: str, path: str, key: str) -> Answer:
+    """The answer to GET below `/api/v1`. The key is sent only to what has answered as an engine without it.
+
+    Raises `NoAnswer`.
+    """
+    url = f"{engine_url}/api/v1/{path}"
+    if key and version_in(ask(f"{engine_url}/health/live").server) is None:
+        # A proxy may put its own name into `Server`.
+        unlocked = ask(url)
+        if not asks_for_key(unlocked.status, unlocked.json):
+            return unlocked
+    return ask(url, key)
 
 
 def ask(url: str, key: str = "", *, within_seconds: float | None = None, reads_body: bool = True) -> Answer:
@@ -58,7 +75,8 @@ def ask(url: str, key: str = "", *, within_seconds: float | None = None, reads_b
             connection.request("GET", path, headers={"Authorization": f"Bearer {key}"} if key else {})
             response = connection.getresponse()
             body = response.read(LONGEST_ANSWER_BYTES) if reads_body else b""
-            return Answer(response.status, response.getheader("Server") or "", body)
+            server, challenge = (response.getheader(name) or "" for name in ("Server", "WWW-Authenticate"))
+            return Answer(response.status, server, body, challenge)
         finally:
             connection.close()
     except (OSError, ValueError, http.client.HTTPException) as error:

@@ -1,7 +1,8 @@
 """A call of the engine: how its connections are kept, what is sent, and what is taken for an answer."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, BinaryIO, Self, TypeAlias
 from urllib.parse import quote
@@ -10,7 +11,7 @@ import httpx
 
 from kb.client.errors import EngineTooOld, NotAnEngine
 from kb.client.sending import PIECE_BYTES, OnBytes
-from kb.version import VERSION, is_supported, version_in
+from kb.version import VERSION, asks_for_key, is_supported, version_in
 
 Json: TypeAlias = dict[str, Any]  # Any: the engine's JSON, whose shapes its reference page tells
 Id: TypeAlias = int | str
@@ -20,18 +21,24 @@ CONNECT_WITHIN_SECONDS = 5.0
 ANSWER_WITHIN_SECONDS = 300.0
 # httpx looks at each of them whenever a request begins or ends: with 64, that was most of what a request cost.
 CONNECTIONS = 32
+# Another program may take the port of an engine that has ended. Asking before each call would double the requests.
+RECOGNISED_FOR_SECONDS = 5.0
 
 
 class EngineConnection:
-    """What `EngineClient` calls its routes through."""
+    """What `EngineClient` calls its routes through.
+
+    The key is sent only to what has answered as an engine without it. A program that pretends to be one gets it all the
+    same: only a certificate keeps it from another user of the machine who has taken the engine's port.
+    """
 
     def __init__(self, base_url: str, api_key: str | None = None, *, timeout: float = ANSWER_WITHIN_SECONDS) -> None:
-        headers = {"User-Agent": f"kb/{VERSION}"}
-        if api_key:
-            headers["Authorization"] = f"Bearer {api_key}"
+        self._key = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._recognising = asyncio.Lock()
+        self._recognised_until = 0.0
         self._http = httpx.AsyncClient(
             base_url=base_url,
-            headers=headers,
+            headers={"User-Agent": f"kb/{VERSION}"},
             timeout=httpx.Timeout(timeout, connect=min(timeout, CONNECT_WITHIN_SECONDS)),
             # For a program with many callers of its own; the default would close all but 20 after each request.
             limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
@@ -55,18 +62,38 @@ class EngineConnection:
 
         No other method asks. A program asks before its first change, and again when the engine may be another one.
         """
-        version = version_in((await self._http.get("/health/live")).headers.get("Server", ""))
-        try:
-            # Before it told its version with every answer, the engine told it only here.
-            version = version or str((await self._call("GET", "/status"))["version"])
-        except (ValueError, LookupError, TypeError) as error:
-            raise NotAnEngine(str(self._http.base_url)) from error
-        except httpx.HTTPStatusError as error:
-            if error.response.status_code != httpx.codes.NOT_FOUND:
-                raise
-            raise NotAnEngine(str(self._http.base_url)) from error
+        version = await self._recognise()
+        if version is None:
+            version = _version_of(await self._call("GET", "/status"), self._http.base_url)
         if not is_supported(version):
             raise EngineTooOld(version)
+
+    async def _recognise(self) -> str | None:
+        """The engine's version, unless it is only for those with the key. Raises `NotAnEngine` if it is none.
+
+        The key is not sent.
+        """
+        version = version_in((await self._http.get("/health/live")).headers.get("Server", ""))
+        if version is None:
+            # A proxy may put its own name into `Server`, and publish nothing but the API.
+            answer = await self._http.get("/api/v1/status")
+            status = self._read(answer)
+            if answer.is_success:
+                version = _version_of(status, self._http.base_url)
+            elif "code" not in status or answer.status_code == httpx.codes.NOT_FOUND:
+                raise NotAnEngine(str(self._http.base_url))
+            elif not asks_for_key(answer.status_code, status):
+                answer.raise_for_status()
+        self._recognised_until = time.monotonic() + RECOGNISED_FOR_SECONDS
+        return version
+
+    async def _headers(self, given: Mapping[str, str] | None) -> dict[str, str]:
+        """With the key, if there is one and what answers is an engine."""
+        if self._key:
+            async with self._recognising:
+                if time.monotonic() >= self._recognised_until:
+                    await self._recognise()
+        return {**(given or {}), **self._key}
 
     async def _change(self, method: str, path: str, expected: int | None, body: Json | None = None) -> Json:
         headers = {} if expected is None else {"If-Match": f'"{expected}"'}
@@ -96,17 +123,30 @@ class EngineConnection:
                 if on_progress is not None:
                     on_progress(len(piece))
 
-    async def _send(self, method: str, path: str, **request: Any) -> httpx.Response:
+    async def _send(
+        self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **request: Any
+    ) -> httpx.Response:
+        headers = await self._headers(headers)
         async with self._turn:
-            response = await self._http.request(method, path, **request)
+            response = await self._http.request(method, path, headers=headers, **request)
         return response.raise_for_status()
 
     @asynccontextmanager
-    async def _stream(self, path: str, **request: Any) -> AsyncIterator[httpx.Response]:
-        async with self._turn, self._http.stream("GET", f"/api/v1{path}", **request) as response:
+    async def _stream(
+        self, path: str, *, headers: Mapping[str, str] | None = None, **request: Any
+    ) -> AsyncIterator[httpx.Response]:
+        headers = await self._headers(headers)
+        async with self._turn, self._http.stream("GET", f"/api/v1{path}", headers=headers, **request) as response:
             if response.is_error:
                 await response.aread()
             yield response.raise_for_status()
+
+
+def _version_of(status: Json, url: httpx.URL) -> str:
+    version = status.get("version")
+    if not isinstance(version, str):
+        raise NotAnEngine(str(url))
+    return version
 
 
 def given(**fields: Any) -> Json:

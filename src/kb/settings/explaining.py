@@ -1,17 +1,23 @@
 """What each option is now and who says so, also where some of them cannot be used."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
 
-from pydantic import ConfigDict, SecretStr, TypeAdapter, ValidationError
+from pydantic import SecretStr
 
 from kb.settings.folders import config_dir
 from kb.settings.programs import PROGRAMS, ProgramSettings, SettingsError
-from kb.settings.reading import CONFIG_FILE, complain_of_value, read_settings, without_password
-from kb.settings.sources import Origin, Source, list_sources, open_config, secrets_of, variable_of
+from kb.settings.reading import (
+    CONFIG_FILE,
+    derive_engine_url,
+    find_given,
+    read_option,
+    read_settings,
+    without_password,
+)
+from kb.settings.sources import Given, Origin, Source, list_sources, open_config, secrets_of, variable_of
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,11 @@ def explain_settings(environ: Mapping[str, str] = os.environ, config_folder: Pat
         in_file, problems = Source(Origin.FILE, {}, str), [str(error)]
     owners = {name: program for program in PROGRAMS for name in program.model_fields}
     sources = {program: list_sources(program, {}, environ, in_file) for program in PROGRAMS}
-    options = [_explain(name, owner, sources[owner], path) for name, owner in owners.items()]
+    derived = derive_engine_url(environ, in_file)
+    options = [
+        _explain(name, find_given(name, sources[owner], owner) or derived, owner, path)
+        for name, owner in owners.items()
+    ]
     problems += [option.problem for option in options if option.problem]
     problems += _find_problems_of_programs(environ, config_folder)
     return Explanation(path, options, list(dict.fromkeys(problems)))
@@ -66,26 +76,14 @@ def _find_problems_of_programs(environ: Mapping[str, str], config_folder: Path) 
             yield from error.sentences
 
 
-def _explain(name: str, owner: type[ProgramSettings], sources: Iterable[Source], config_file: Path) -> Explained:
-    # The last one is the strongest, and the first knows every option.
-    given = [one for source in sources if (one := source.find(name, owner))][-1]
+def _explain(name: str, given: Given, owner: type[ProgramSettings], config_file: Path) -> Explained:
     value, problem = "set" if name in secrets_of(owner) else without_password(given.value), None
     try:
-        value = render_value(_adapter(name, owner).validate_python(given.read()))
+        value = render_value(read_option(name, given, owner))
     except SettingsError as error:
         problem = str(error)
-    except ValidationError:
-        problem = complain_of_value(given, name, owner)
     given_by = {Origin.DEFAULT: None, Origin.FILE: f"{given.key} in {config_file}"}.get(given.origin, given.name)
     return Explained(name, variable_of(name), value, given.origin, given_by, problem, given.file)
-
-
-def _adapter(name: str, owner: type[ProgramSettings]) -> TypeAdapter[Any]:  # Any: of whatever kind the option is
-    field = owner.model_fields[name]
-    kind: Any = field.annotation
-    for constraint in field.metadata:
-        kind = Annotated[kind, constraint]
-    return TypeAdapter(kind, config=ConfigDict(str_strip_whitespace=True))
 
 
 def render_value(value: object) -> str:

@@ -154,8 +154,13 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_split_list), Option("names s
 Port = Annotated[int, Field(ge=0, le=65_535), Option("a number from 1 to 65535, or 0 for any free port")]
 Megabytes = Annotated[int, Field(ge=1), Option("a whole number, 1 or more")]
 Switch = Annotated[bool, Option("true or false")]
-Url = Annotated[
-    str, AfterValidator(_check_url), Option("an http:// or https:// address without user, password or query")
+EngineUrl = Annotated[
+    str,
+    AfterValidator(_check_url),
+    Option(
+        "an http:// or https:// address without user, password or query",
+        default="`http://` with `KB_HOST` and `KB_PORT`",
+    ),
 ]
 DataFolder = Annotated[
     Path,

@@ -13,6 +13,7 @@ from kb.settings.kinds import (
     DataFolder,
     Device,
     EndpointUrl,
+    EngineUrl,
     Folders,
     Host,
     Key,
@@ -28,7 +29,6 @@ from kb.settings.kinds import (
     StoreUrl,
     Switch,
     Toolsets,
-    Url,
 )
 from kb.sizes import BYTES_PER_MB
 
@@ -38,6 +38,10 @@ _API_KEY_MEANING = (
     "The key that the engine demands of every request and that its clients send. Without it the engine is "
     "open to every program on the machine. Of several keys, on a line each, the engine takes any and its clients send "
     "the first."
+)
+_ENGINE_URL_MEANING = (
+    "Where the clients find the engine. Without it they look where an engine with the same settings listens: `0.0.0.0` "
+    "and `::` count as `127.0.0.1`, and port 0 as 8000."
 )
 _INSECURE_MEANING = (
     "Lets a program listen without a key on an address that other machines can reach. Otherwise it refuses to start."
@@ -166,7 +170,7 @@ class McpSettings(ProgramSettings):
     mcp_upload_ttl_seconds: Seconds = Field(
         600, description="How long after its last chunk an upload that nobody finished is removed."
     )
-    engine_url: Url = Field("http://127.0.0.1:8000", description="Where the clients find the engine.")
+    engine_url: EngineUrl = Field(description=_ENGINE_URL_MEANING)
     api_key: Key = Field(SecretStr(""), description=_API_KEY_MEANING)
     log_format: LogFormat = Field("text", description=_LOG_FORMAT_MEANING)
     insecure: Switch = Field(default=False, description=_INSECURE_MEANING)
@@ -190,7 +194,7 @@ class McpSettings(ProgramSettings):
 class ClientSettings(ProgramSettings):
     program = "client"
 
-    engine_url: Url = Field("http://127.0.0.1:8000", description="Where the clients find the engine.")
+    engine_url: EngineUrl = Field(description=_ENGINE_URL_MEANING)
     api_key: Key = Field(SecretStr(""), description=_API_KEY_MEANING)
 
 

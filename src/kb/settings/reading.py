@@ -1,19 +1,30 @@
 """From flags, environment and `kb.toml` to the settings of one program, and what the user did not mean."""
 
 import difflib
+import ipaddress
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from kb.settings.folders import config_dir
 from kb.settings.kinds import Option
-from kb.settings.programs import PROGRAMS, ProgramSettings, SettingsError
-from kb.settings.sources import PREFIX, Given, list_sources, open_config, read_config, secrets_of, variable_of
+from kb.settings.programs import PROGRAMS, EngineSettings, ProgramSettings, SettingsError
+from kb.settings.sources import (
+    PREFIX,
+    Given,
+    Origin,
+    Source,
+    list_sources,
+    open_config,
+    read_config,
+    secrets_of,
+    variable_of,
+)
 
 CONFIG_FILE = "kb.toml"
 
@@ -80,16 +91,71 @@ def read_settings(
 ) -> Program:
     given: dict[str, Given] = {}
     values: dict[str, object] = {}
-    for source in list_sources(program, flags, environ, open_config(config_folder / CONFIG_FILE)):
+    in_file = open_config(config_folder / CONFIG_FILE)
+    for source in list_sources(program, flags, environ, in_file):
         found = {name: one for name in program.model_fields if (one := source.find(name, program))}
         given |= found
         values |= {name: one.read() for name, one in found.items()}
+    if "engine_url" in program.model_fields and "engine_url" not in given:
+        given["engine_url"] = derive_engine_url(environ, in_file)
+        values["engine_url"] = given["engine_url"].read()
     try:
         return program.model_validate(values)
     except ValidationError as error:
         # The cause is dropped because it quotes its input, and that may be a secret.
         # In a list, each of its parts may be wrong; that is one sentence.
         raise SettingsError(*dict.fromkeys(_explain(error, program, given))) from None
+
+
+def find_given(name: str, sources: Iterable[Source], owner: type[ProgramSettings]) -> Given | None:
+    """What the strongest source says; `sources` begin with the weakest."""
+    found = [one for source in sources if (one := source.find(name, owner))]
+    return found[-1] if found else None
+
+
+def read_option(name: str, given: Given, owner: type[ProgramSettings]) -> Any:  # Any: of whatever kind the option is
+    """The value of one option alone. Raises `SettingsError` if it cannot be used."""
+    field = owner.model_fields[name]
+    kind: Any = field.annotation
+    for constraint in field.metadata:
+        kind = Annotated[kind, constraint]
+    try:
+        return TypeAdapter(kind, config=ConfigDict(str_strip_whitespace=True)).validate_python(given.read())
+    except ValidationError:
+        # The cause is dropped because it quotes its input, and that may be a secret.
+        raise SettingsError(complain_of_value(given, name, owner)) from None
+
+
+def derive_engine_url(environ: Mapping[str, str], in_file: Source) -> Given:
+    """Where an engine with these settings listens, as its own machine reaches it.
+
+    So clients do not send the key to another program on the default port when the engine has a port of its own.
+    """
+    sources = list_sources(EngineSettings, {}, environ, in_file)
+    try:
+        host, port = (_read_strongest(name, sources) for name in ("host", "port"))
+    except SettingsError as error:
+        return Given("", "engine_url", "engine_url", Origin.DEFAULT, problem=str(error))
+    # The system chooses port 0's number when the engine starts; no setting knows it.
+    port = port or EngineSettings.model_fields["port"].default
+    return Given(f"http://{_reachable(host)}:{port}", "engine_url", "engine_url", Origin.DEFAULT)
+
+
+def _read_strongest(name: str, sources: Iterable[Source]) -> Any:  # Any: a text or a number
+    given = find_given(name, sources, EngineSettings)
+    assert given is not None  # noqa: S101 - both have a default
+    return read_option(name, given, EngineSettings)
+
+
+def _reachable(host: str) -> str:
+    """As it stands in a URL."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if address.is_unspecified:
+        return "127.0.0.1"
+    return f"[{host}]" if address.version == 6 else host
 
 
 def _explain(error: ValidationError, program: type[ProgramSettings], given: Mapping[str, Given]) -> Iterator[str]:

@@ -33,13 +33,13 @@ class Given:
     """What the user calls it, for the sentence if it is wrong."""
     origin: Origin
     file: Path | None = None
-    rival: str | None = None
-    """The name under which the same secret was given once more."""
+    problem: str | None = None
+    """Why there is no value."""
 
     def read(self) -> object:
-        """The value itself. Raises `SettingsError` if the secret was given twice or its file cannot be read."""
-        if self.rival is not None:
-            raise SettingsError(f"Both {self.rival} and {self.name} are set. Set one of them.")
+        """The value itself. Raises `SettingsError` if there is none, or if the file of a secret cannot be read."""
+        if self.problem is not None:
+            raise SettingsError(self.problem)
         return self.value if self.file is None else _read_secret(self.file, self.name)
 
 
@@ -57,8 +57,9 @@ class Source:
         if option in secrets_of(program) and key in self.values:
             # Unlike that of a path, this one leaves the home of nobody as it is: there is no such file.
             file = Path(os.path.expanduser(str(self.values[key]).strip()))
-            rival = self.call(option) if option in self.values else None
-            return Given(None, key, self.call(key), self.origin, file, rival)
+            is_twice = option in self.values
+            problem = f"Both {self.call(option)} and {self.call(key)} are set. Set one of them." if is_twice else None
+            return Given(None, key, self.call(key), self.origin, file, problem)
         if option not in self.values:
             return None
         return Given(self.values[option], option, self.call(option), self.origin)
@@ -68,7 +69,11 @@ def list_sources(
     program: type[ProgramSettings], flags: Mapping[str, object], environ: Mapping[str, str], in_file: Source
 ) -> tuple[Source, ...]:
     """The weakest first."""
-    defaults = {name: field.get_default(call_default_factory=True) for name, field in program.model_fields.items()}
+    defaults = {
+        name: field.get_default(call_default_factory=True)
+        for name, field in program.model_fields.items()
+        if not field.is_required()
+    }
     given_flags = {name: value for name, value in flags.items() if value is not None}
     return (
         Source(Origin.DEFAULT, {**defaults, "data_dir": default_data_dir(environ)}, str),

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from kb.cli.connecting.known import Client, Json, McpServer
 
 ANSWER_WITHIN_SECONDS = 2.0
+# What the MCP server says with every 401, also behind a proxy.
+REALM = 'realm="kb"'
 
 
 def complete_clients(incomplete: str) -> list[str]:
@@ -103,14 +105,18 @@ def _warn_unless_it_answers(server: "McpServer", key: str) -> None:
     from kb.cli.render.terminal import complain
 
     try:
-        status = ask(server.url, key, within_seconds=ANSWER_WITHIN_SECONDS, reads_body=False).status
+        answer = ask(server.url, within_seconds=ANSWER_WITHIN_SECONDS, reads_body=False)
+        is_stranger = bool(key) and answer.status == 401 and REALM not in answer.challenge
+        # The key is sent only to what asks for one as kb does.
+        if key and answer.status == 401 and not is_stranger:
+            answer = ask(server.url, key, within_seconds=ANSWER_WITHIN_SECONDS, reads_body=False)
     except NoAnswer:
         complain(server_is_unreachable(server.url))
         return
-    if status in (401, 403):
-        complain(wants_another_key(server))
-    elif status == 404:
+    if is_stranger or answer.status == 404:
         complain(not_an_mcp_server(server.url))
+    elif answer.status in (401, 403):
+        complain(wants_another_key(server))
 
 
 def _print(name: Name, server: "McpServer", key: str | None) -> None:

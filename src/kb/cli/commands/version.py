@@ -40,7 +40,7 @@ def version(
 
 def _find_engine(engine_url: str | None) -> tuple[str, str]:
     """Its URL and its version; the version is empty if none answers, for whatever reason."""
-    from kb.cli.probing import NoAnswer, ask
+    from kb.cli.probing import NoAnswer, ask, ask_engine
     from kb.settings import SettingsError, load_client_settings, present_key
     from kb.version import version_in
 
@@ -50,7 +50,7 @@ def _find_engine(engine_url: str | None) -> tuple[str, str]:
         if version := version_in(ask(f"{url}/health/live").server):
             return url, version
         # Before it told its version with every answer, the engine told it only here.
-        told = ask(f"{url}/api/v1/status", present_key(settings.api_key)).json["version"]
+        told = ask_engine(url, "status", present_key(settings.api_key)).json["version"]
         return url, version_in("kb/" + told) or ""
     except (SettingsError, NoAnswer, LookupError, TypeError):
         return "", ""

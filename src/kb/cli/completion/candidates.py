@@ -53,12 +53,12 @@ def _limit(incomplete: str) -> str:
 
 def _offer(ctx: typer.Context, incomplete: str, path: str, show: Callable[[Json], tuple[str, str]]) -> Offers:
     """What the engine lists, if it begins so. Whatever goes wrong: nobody asked for an error."""
-    from kb.cli.probing import NoAnswer, ask
+    from kb.cli.probing import NoAnswer, ask_engine
     from kb.settings import SettingsError, load_client_settings, present_key
 
     try:
         settings = load_client_settings({"engine_url": ctx.params.get("engine_url")})
-        answer = ask(f"{settings.engine_url}/api/v1/{path}", present_key(settings.api_key))
+        answer = ask_engine(settings.engine_url, path, present_key(settings.api_key))
         if answer.status != 200:
             return []
         offers = map(show, answer.json[path.partition("?")[0]])
