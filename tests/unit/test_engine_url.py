@@ -29,8 +29,8 @@ def test_clients_look_where_the_engine_of_the_same_settings_listens(
     """C6"""
     (tmp_path / CONFIG_FILE).write_text(toml, encoding="utf-8")
 
-    for program in (ClientSettings, McpSettings):
-        assert read_settings(program, {}, environ, tmp_path).engine_url == url
+    assert read_settings(ClientSettings, {}, environ, tmp_path).engine_url == url
+    assert read_settings(McpSettings, {}, environ, tmp_path).engine_url == url
 
 
 @pytest.mark.parametrize(("variable", "value"), [("KB_PORT", "many"), ("KB_PORT", "65536"), ("KB_HOST", "http://x")])

@@ -6,6 +6,7 @@ person, of the network or of the engine shows as a traceback, nor does Ctrl-C.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -26,6 +27,9 @@ from kb.client import EngineClient, EngineTooOld, NotAnEngine
 from kb.settings import ClientSettings, SettingsError, load_client_settings, present_key
 
 Answer = TypeVar("Answer")
+
+called_engine: ContextVar[str | None] = ContextVar("called_engine", default=None)
+"""The URL of the engine that this command has called, whose answers it now uses."""
 
 EXIT_OF_STATUS = {
     400: Exit.REFUSED,
@@ -56,6 +60,7 @@ def call_engine(engine_url: str | None, work: Callable[[EngineClient], Awaitable
         warn_once()
     except SettingsError as error:
         end_with(str(error), Exit.FAILED)
+    called_engine.set(settings.engine_url)
     try:
         return asyncio.run(_call(settings, work))
     except KeyboardInterrupt:

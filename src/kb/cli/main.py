@@ -20,13 +20,21 @@ from kb.version import VERSION
 
 class Kb(CommandsOnDemand):
     def invoke(self, ctx: Any) -> Any:  # Any: typer exports no class of it
-        """Ctrl-C is told, wherever it met a command that has no more to say of it."""
+        """Ends with a sentence after Ctrl-C, and where an engine's answer lacks what the command needs of it."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             from kb.cli.render.problems import STOPPED
 
             end_with(STOPPED, Exit.INTERRUPTED)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            from kb.cli.calling import called_engine
+            from kb.cli.render.problems import unusable_answer
+
+            url = called_engine.get()
+            if url is None:
+                raise
+            end_with(unusable_answer(url, error), Exit.FAILED)
 
 
 app = typer.Typer(

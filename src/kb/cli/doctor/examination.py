@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 
-from kb.cli.calling import failure_of
+from kb.cli.calling import called_engine, failure_of
 from kb.cli.doctor import Check, Verdict
 from kb.cli.doctor.damage import Problem, check_damage
 from kb.cli.doctor.engine import CheckUnderWay, check_queue, check_status, find_problems
@@ -58,6 +58,7 @@ class Doctor:
         except SettingsError:
             # Told already; without them nothing else can be found.
             return Exit.DONE
+        called_engine.set(client.engine_url)
         outcome = asyncio.run(self._examine_engine(client))
         if outcome is Exit.UNREACHABLE:
             self._examine_without_engine(engine)

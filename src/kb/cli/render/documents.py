@@ -45,7 +45,7 @@ def show_document(document: Json, *, open_engine: str | None) -> None:
     facts += [f"added {local_time(document['created_at'])}"]
     facts += [f"changed {local_time(document['updated_at'])}"] if document["updated_at"] else []
     facts += [document["source_path"]] if document["source_path"] else []
-    console.print(Text(one_line(document["title"]), title_style(document, document["id"], open_engine)))
+    console.print(Text(one_line(document["title"]), title_style(document["id"], open_engine)))
     console.print(Text(one_line(" · ".join(facts)), "dim"))
     if "text" in document:
         print(f"\n{clean(document['text'])}")
@@ -71,7 +71,7 @@ def show_documents(answer: Json, *, open_engine: str | None) -> None:
 
 def print_ids(answer: Json) -> None:
     for document in answer["documents"]:
-        print(document["id"])
+        print(int(document["id"]))
 
 
 def remark_on_documents(answer: Json, *, more: str | None) -> None:
@@ -95,7 +95,7 @@ def _facts_for_people(document: Json, open_engine: str | None) -> list[Text]:
     tags.truncate(_TAGS_COLUMNS, overflow="ellipsis")
     size = Text(readable_size(document["size_bytes"]))
     changed = Text(local_time(document["updated_at"] or document["created_at"]), "dim")
-    title = Text(one_line(document["title"]), title_style(document, document["id"], open_engine))
+    title = Text(one_line(document["title"]), title_style(document["id"], open_engine))
     return [Text(f"{document['id']}"), Text(one_line(document["doc_type"])), size, changed, tags, title]
 
 

@@ -1,14 +1,10 @@
 """Titles that can be clicked on a terminal.
 
-A path or a title may have been written by anybody: only a percent-encoded URL goes into the escape sequence.
+They lead to the engine's copy of a document. They do not lead to its `source_path`: whoever wrote the document chose
+that, and a click would open a file of this machine.
 """
 
-import os
-from pathlib import Path
-
 from rich.style import Style
-
-from kb.cli.render.terminal import Json
 
 
 def find_open_engine(engine_url: str | None) -> str | None:
@@ -19,15 +15,8 @@ def find_open_engine(engine_url: str | None) -> str | None:
     return None if settings.api_key.get_secret_value() else settings.engine_url
 
 
-def title_style(document: Json, document_id: int, open_engine: str | None, page: int | None = None) -> Style:
-    """Bold, and a link to the document's own file if it lies on this machine, else to the engine's copy."""
-    return Style(bold=True, link=_link_to(document, document_id, open_engine, page))
-
-
-def _link_to(document: Json, document_id: int, open_engine: str | None, page: int | None) -> str | None:
-    source_path = document["source_path"] or ""
-    # Not by pathlib, which raises where a hostile path cannot be looked at.
-    if os.path.isabs(source_path) and os.path.isfile(source_path):
-        place = f"#page={page}" if page is not None and document["format"] == "pdf" else ""
-        return f"{Path(source_path).as_uri()}{place}"
-    return None if open_engine is None else f"{open_engine.rstrip('/')}/api/v1/documents/{document_id}/file"
+def title_style(document_id: int, open_engine: str | None) -> Style:
+    """Bold, and a link where there is an engine that can be read without a key."""
+    # An id that is no number could end the escape sequence.
+    link = open_engine and f"{open_engine.rstrip('/')}/api/v1/documents/{int(document_id)}/file"
+    return Style(bold=True, link=link)

@@ -1,5 +1,8 @@
 """Why a command could not do what it was asked to, and what to do next."""
 
+import traceback
+from pathlib import Path
+
 NO_TEXT = "There is no text. Give it as an argument, or give `-` and pipe it in."
 NOT_UTF8 = "Standard input is not UTF-8 text. Convert it, or add it as a file with `kb add`."
 STOPPED = "Stopped."
@@ -32,6 +35,15 @@ def engine_is_silent(url: str) -> str:
 
 def not_an_engine(url: str) -> str:
     return f"What answers at {url.rstrip('/')} is not a kb engine. Set KB_ENGINE_URL to where the engine runs."
+
+
+def unusable_answer(url: str, error: Exception) -> str:
+    """With the place where it was noticed, for a report; the error's own words may be those of the answer."""
+    noticed = traceback.extract_tb(error.__traceback__)[-1]
+    return (
+        f"What the engine at {url} answered cannot be used ({type(error).__name__} in {Path(noticed.filename).name}, "
+        f"line {noticed.lineno}). Compare the two versions that `kb version` shows. If they are the same, report this."
+    )
 
 
 def advise(code: str) -> str:

@@ -1,6 +1,5 @@
 """Bars on the terminal while something takes long; nothing in a pipe."""
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from kb.cli.render.terminal import Json, clean, counted, one_line, open_console, readable_size
+from kb.cli.render.terminal import Json, clean, counted, one_line, open_console, readable_size, render_json
 
 if TYPE_CHECKING:
     from rich.progress import Progress, Task, TaskID
@@ -47,7 +46,7 @@ class Board:
             print(result.plain, flush=True)
 
     def say_json(self, answer: Json) -> None:
-        self.say(Text(json.dumps(answer, ensure_ascii=False)))
+        self.say(Text(render_json(answer)))
 
     def complain(self, sentence: str) -> None:
         self._errors.print(clean(sentence))

@@ -22,7 +22,7 @@ def show_hits(answer: Json, *, first: int = 1, full: bool = False, why: bool = F
     """Numbered from `first` on. `full` shows the whole chunks, `why` what found them."""
     console = open_console()
     for rank, hit in enumerate(answer["results"], first):
-        style = title_style(hit, hit["document_id"], open_engine, hit["page_num"])
+        style = title_style(hit["document_id"], open_engine)
         title = Text.assemble((f"{rank:>2}  ", "dim"), (one_line(hit["title"]), style))
         console.print(title, Text(f"{hit['relevance']:.2f}", "cyan"), sep="  ")
         facts = [f"document {hit['document_id']}", *place_of(hit, hit["format"])]

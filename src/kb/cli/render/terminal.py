@@ -3,8 +3,8 @@
 What was asked for goes to stdout; remarks, errors and progress go to stderr. On a terminal there are colours
 (not with NO_COLOR) and long lines are folded; in a pipe there are neither, and no line is cut.
 
-Titles and texts come from documents, which anybody may have written: control characters are taken out, so
-that no document can move the cursor or rename the window.
+Titles and texts come from documents, which anybody may have written: control characters are taken out, and escaped
+in JSON, so that no document can move the cursor or rename the window.
 """
 
 import json
@@ -16,15 +16,31 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from kb.control_characters import CONTROL_CHARACTERS, without_control_characters
+
 Json: TypeAlias = dict[str, Any]  # Any: the engine's JSON, whose shapes its reference page tells
-# The last ones turn the direction of what follows, so that a name could be read as another.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_C0_BUT_TAB_AND_LINE_END = re.compile(r"[\x00-\x08\x0b-\x1f]")
 _SIZES = ("bytes", "KB", "MB", "GB", "TB")
+
+
+class _CleanConsole(Console):
+    """Writes the escape sequences of styles and no others, whatever it is given."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        super().print(*map(_cleaned, objects), **options)
+
+
+def _cleaned(shown: Any) -> Any:  # Any: whatever rich can print
+    if isinstance(shown, str):
+        return clean(shown)
+    if isinstance(shown, Text) and clean(shown.plain) != shown.plain:
+        return Text(clean(shown.plain), shown.style)
+    return shown
 
 
 def open_console(*, stderr: bool = False) -> Console:
     # Soft wrapping leaves folding to the terminal: a copied line stays one line.
-    return Console(stderr=stderr, soft_wrap=True, markup=False, emoji=False, highlight=False)
+    return _CleanConsole(stderr=stderr, soft_wrap=True, markup=False, emoji=False, highlight=False)
 
 
 def complain(sentence: str) -> None:
@@ -32,19 +48,25 @@ def complain(sentence: str) -> None:
 
 
 def print_json(answer: Json) -> None:
-    print(json.dumps(answer, ensure_ascii=False))
+    print(render_json(answer))
+
+
+def render_json(answer: Json) -> str:
+    """In one line, every script as itself and control characters as escapes."""
+    # They can only be in strings, and JSON itself escapes those of C0.
+    return CONTROL_CHARACTERS.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(answer, ensure_ascii=False))
 
 
 def print_indented(console: Console, text: Text) -> None:
     """Folded below its heading on a terminal; a single line in a pipe."""
     if console.is_terminal:
-        console.print(Padding(text, (0, 0, 0, 4), expand=False), soft_wrap=False)
+        console.print(Padding(_cleaned(text), (0, 0, 0, 4), expand=False), soft_wrap=False)
     else:
         console.print(Text("    ").append_text(text))
 
 
 def clean(text: str) -> str:
-    return _CONTROL.sub("", text)
+    return _C0_BUT_TAB_AND_LINE_END.sub("", without_control_characters(text))
 
 
 def one_line(text: str) -> str:

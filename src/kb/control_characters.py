@@ -1,0 +1,14 @@
+"""Characters that control a terminal or the direction of text. They are invisible and belong to no word.
+
+They are DEL and C1, the line separators of Unicode, and the marks that turn the direction of what follows, so that one
+name could be read as another. The joiners U+200C and U+200D are not among them: Persian and emoji need them.
+"""
+
+import re
+
+CONTROL_CHARACTERS = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Without C0 (U+0000 to U+001F), where line ends and tabs are: each caller decides on those."""
+
+
+def without_control_characters(text: str) -> str:
+    return CONTROL_CHARACTERS.sub("", text)
