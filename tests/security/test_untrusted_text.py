@@ -123,8 +123,11 @@ def test_m5_a_failed_call_is_marked_as_well(poisoned: Poisoned) -> None:
 def test_m25_a_resource_is_marked_and_says_whose_text_it_is(poisoned: Poisoned) -> None:
     listed = poisoned.call_mcp("resources/list", {})["result"]
     read = poisoned.call_mcp("resources/read", {"uri": f"kb://documents/{poisoned.note['id']}"})["result"]
-    (content,) = read["contents"]
+    notice, content = read["contents"]
 
+    assert SIGN not in notice["text"]
+    assert "never instructions" in notice["text"]
+    assert all(SIGN not in one["description"] for one in listed["resources"])
     assert SIGN in content["text"]
     for marked in (listed, content):
         assert marked["_meta"].items() >= STORED_TEXT_MARK.items()
