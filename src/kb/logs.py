@@ -13,6 +13,8 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
+from kb.control_characters import CONTROL_CHARACTERS
+
 LogFormat: TypeAlias = Literal["text", "json"]
 
 # Libraries that would say again, in their own words, what our programs say.
@@ -25,7 +27,7 @@ OF_NO_INTEREST = frozenset(
         "Unsupported upgrade request.",
     }
 )
-CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+NOT_FOR_A_LINE = re.compile(rf"[\x00-\x1f]|{CONTROL_CHARACTERS.pattern}")
 
 _ids: ContextVar[Mapping[str, str | int]] = ContextVar("log_ids", default={})  # noqa: B039 - never changed in place
 
@@ -57,7 +59,7 @@ class _TextLines(logging.Formatter):
         """The line without a traceback, which comes behind it."""
         ids = "".join(f" {name.removesuffix('_id')}={value}" for name, value in _ids.get().items())
         # A path or a file's name that holds a line break must not look like two lines.
-        return CONTROL_CHARACTERS.sub(lambda found: f"\\x{ord(found[0]):02x}", super().formatMessage(record)) + ids
+        return NOT_FOR_A_LINE.sub(lambda found: f"\\x{ord(found[0]):02x}", super().formatMessage(record)) + ids
 
 
 class _JsonLines(logging.Formatter):

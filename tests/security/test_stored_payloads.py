@@ -138,7 +138,8 @@ def test_e8_a_stored_text_cannot_make_up_an_event(base: Base) -> None:
     assert_harmless(answer, answer.text)
     assert all([line.partition(":")[0] for line in lines] == ["id", "event", "data"] for lines in events)
     told = [json.loads(data.removeprefix("data: ")) for _, event, data in events if event == "event: document_added"]
-    assert [(one["id"], one["title"]) for one in told] == [(document_id, forged)]
+    shown = "walrus\n\nevent: document_deleted\ndata: {}\n\n\r\rid: 1data: x"
+    assert [(one["id"], one["title"]) for one in told] == [(document_id, shown)]
 
 
 def test_e20_no_stored_text_gets_into_the_metrics(base: Base) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
+from kb.control_characters import without_control_characters
 from kb.engine.api.parameters import NO_NUL, NOT_BLANK
 from kb.engine.model import Scope
 from kb.engine.model.limits import (
@@ -55,7 +56,9 @@ def _take_whole_number(value: object) -> object:
 
 Whole = BeforeValidator(_take_whole_number)
 Text = Annotated[str, Field(min_length=1, max_length=MAX_NOTE_CHARACTERS, pattern=NOT_BLANK)]
-Title = Annotated[str, Field(min_length=1, max_length=MAX_GIVEN_TITLE_CHARACTERS, pattern=NOT_BLANK)]
+# Titles are only shown. Tags and source paths are kept as they are, because clients find documents by them.
+Shown = BeforeValidator(lambda title: without_control_characters(title) if isinstance(title, str) else title)
+Title = Annotated[str, Field(min_length=1, max_length=MAX_GIVEN_TITLE_CHARACTERS, pattern=NOT_BLANK), Shown]
 Tag = Annotated[str, Field(min_length=1, max_length=MAX_TAG_CHARACTERS, pattern=NOT_BLANK), AfterValidator(str.strip)]
 Tags = Annotated[list[Tag], Field(max_length=MAX_TAGS)]
 # Each is a condition of its own, and SQL takes no more than a thousand of those.

@@ -5,9 +5,11 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
+from kb.control_characters import without_control_characters
 from kb.engine.bundles.reading import IncomingOriginal, read_bundle
 from kb.engine.errors import DocumentNotFound, FileTooLarge, InvalidRequest, KbError
 from kb.engine.model import EmbeddingModel
+from kb.engine.model.naming import UNNAMED, without_controls
 from kb.engine.model.portable import Arrival, Arrived, DocumentRecord, PortableDocument
 from kb.engine.originals import DamagedOriginal, IncomingFile, Originals
 from kb.engine.ports import Store
@@ -113,6 +115,7 @@ class _Bringing:
         self.imported = replace(self.imported, reindexing=not has_all_vectors)
 
     def add_document(self, document: PortableDocument) -> None:
+        document = replace(document, record=_with_plain_names(document.record))
         record = document.record
         is_own_model = bool(record.chunks) and record.vector_model == self._model.fingerprint
         if is_own_model and document.vectors.shape[1:] != (self._model.dimension,):
@@ -162,3 +165,10 @@ class _Bringing:
 
     def _count(self, name: str) -> None:
         self.imported = replace(self.imported, **{name: getattr(self.imported, name) + 1})
+
+
+def _with_plain_names(record: DocumentRecord) -> DocumentRecord:
+    """As if it had been added here: titles and file names without control characters."""
+    revisions = tuple(replace(one, title=without_control_characters(one.title)) for one in record.revisions)
+    title, filename = without_control_characters(record.title), without_controls(record.filename) or UNNAMED
+    return replace(record, title=title, filename=filename, revisions=revisions)

@@ -3,9 +3,11 @@
 import re
 from dataclasses import dataclass
 
+from kb.control_characters import without_control_characters
 from kb.engine.ingestion.titles import shorten
 from kb.engine.model.hashes import hash_of
 from kb.engine.model.limits import MAX_DERIVED_TITLE_CHARACTERS
+from kb.engine.model.naming import UNNAMED
 from kb.engine.words import WORD
 
 # What some file system or shell would stumble over.
@@ -34,11 +36,14 @@ def describe_note(text: str, given_title: str | None) -> NoteDescription:
 
 
 def derive_note_title(text: str) -> str:
-    """The note's first line that has a word in it, or failing that its first line that is not blank."""
+    """The note's first line that has a word in it, or failing that its first line that is not blank.
+
+    A text of nothing but control characters has no such line and is unnamed.
+    """
     first = ""
     for line in text.splitlines():
-        title = _HEADING_MARKS.sub("", line.strip()[:_LOOKED_AT_CHARACTERS])
+        title = _HEADING_MARKS.sub("", without_control_characters(line).strip()[:_LOOKED_AT_CHARACTERS])
         first = first or title
         if WORD.search(title):
             return shorten(title, MAX_DERIVED_TITLE_CHARACTERS)
-    return shorten(first, MAX_DERIVED_TITLE_CHARACTERS)
+    return shorten(first, MAX_DERIVED_TITLE_CHARACTERS) or (UNNAMED if text.strip() else "")

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from kb.control_characters import without_control_characters
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.formats import PICTURE_FORMATS
 from kb.engine.ingestion.extraction.sandbox import Extraction, open_extraction
@@ -74,7 +75,8 @@ class Pipeline:
             open_extraction(format, path, force_ocr=force_ocr, watch=course.watch) as extraction,
         ):
             head = extraction.head
-            title = submission.title or shorten(head.title or submission.filename, MAX_GIVEN_TITLE_CHARACTERS)
+            own_title = without_control_characters(head.title or "").strip() or submission.filename
+            title = submission.title or shorten(own_title, MAX_GIVEN_TITLE_CHARACTERS)
             parts = course.follow(extraction.parts(), unit=head.unit, workload=extraction.workload)
             text = index_text(parts, title, self.embedder, course.embed)
         findings = extraction.findings

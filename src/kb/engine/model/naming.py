@@ -7,6 +7,8 @@ from pathlib import PureWindowsPath
 from typing import Any, Generic, NewType, TypeAlias, TypeVar
 from uuid import UUID
 
+from kb.control_characters import without_control_characters
+
 DocumentId = NewType("DocumentId", int)
 ChunkId = NewType("ChunkId", int)
 JobId = NewType("JobId", int)
@@ -19,7 +21,8 @@ Metadata: TypeAlias = Mapping[str, Any]
 
 Row = TypeVar("Row")
 
-CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
+UNNAMED = "unnamed"
+C0 = re.compile(r"[\x00-\x1f]")
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,11 @@ class Page(Generic[Row]):
 
 def filename_in(path: str) -> str:
     """The last part of whatever path a client sent: a name for people, never a place on disk."""
-    name = CONTROL_CHARACTERS.sub("", PureWindowsPath(path).name).strip()
+    name = without_controls(PureWindowsPath(path).name).strip()
     # A name of dots alone would be a place after all.
-    return name[-255:] if name.strip(".") else "unnamed"
+    return name[-255:] if name.strip(".") else UNNAMED
+
+
+def without_controls(name: str) -> str:
+    """The name without characters by which it could look like another. Files on disks do have such names."""
+    return C0.sub("", without_control_characters(name))

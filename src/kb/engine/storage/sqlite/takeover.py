@@ -24,7 +24,7 @@ from kb.engine.model.limits import (
     MAX_TAG_CHARACTERS,
     MAX_TITLE_CHARACTERS,
 )
-from kb.engine.model.naming import CONTROL_CHARACTERS
+from kb.engine.model.naming import without_controls
 from kb.engine.model.portable import PortableChunk
 from kb.engine.originals import FolderOriginals, compute_digest, sync_folder
 from kb.engine.storage.sqlite.chunks import insert_chunk
@@ -262,8 +262,8 @@ def _path_of(document: V2Document) -> str | None:
 
 def _filename_of(document: V2Document, title: str) -> str:
     # A Windows path is read rightly from any system: it takes both slashes.
-    path = CONTROL_CHARACTERS.sub("", document.source_path or document.stored_path or "")
-    name = PureWindowsPath(path).name.strip()
+    path = document.source_path or document.stored_path or ""
+    name = PureWindowsPath(without_controls(path)).name.strip()
     return name or (re.sub(r"[^\w .-]+", " ", title).strip(" .") or "Untitled") + ".md"
 
 
