@@ -182,6 +182,45 @@ def test_what_is_no_file_is_named_at_once_and_not_waited_for(root: Path) -> None
     assert "a folder" in errors["sub"].message == errors[""].message
 
 
+@pytest.mark.parametrize(
+    ("path", "is_read"),
+    [
+        ("a.txt", True),
+        ("key", False),
+        ("other-name", False),
+        ("link", False),
+        ("sub/../key", False),
+        ("data", False),
+        ("data/kb.sqlite", False),
+        ("data/originals/ab", False),
+        ("data/none", False),
+        ("shown.sqlite", False),
+        ("data-too/a.txt", True),
+    ],
+)
+def test_own_files_of_kb_are_not_read_by_any_name(root: Path, path: str, is_read: bool) -> None:  # noqa: FBT001
+    """M27"""
+    private = (root / "key", root / "data", root / "none")
+    (root / "data/originals").mkdir(parents=True)
+    (root / "data-too").mkdir()
+    for name in ("key", "data/kb.sqlite", "data/originals/ab"):
+        (root / name).write_bytes(SECRET)
+    (root / "data-too/a.txt").write_bytes(GOOD)
+    os.link(root / "key", root / "other-name")
+    os.link(root / "data/kb.sqlite", root / "shown.sqlite")
+    (root / "link").symlink_to("key")
+    files = FileRoots((root,), private)
+
+    if is_read:
+        with files.open_file(path) as opened:
+            assert opened.content.read() == GOOD
+    else:
+        with pytest.raises(ToolError) as caught, files.open_file(path):
+            pass
+        assert caught.value.message == refuse("../closed/a.txt", root).message
+        assert (caught.value.code, caught.value.details) == ("path_not_allowed", {"file_path": path})
+
+
 @contextmanager
 def without_privileges() -> Iterator[Path]:
     """A folder of a user whom permissions bind, and for the time being we are that user."""

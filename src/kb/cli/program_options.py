@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kb.engine.wiring import Bucket, EngineOptions
     from kb.mcp.app import McpOptions
     from kb.settings import EngineSettings, McpSettings
@@ -68,10 +70,11 @@ def _make_bucket(settings: "EngineSettings") -> "Bucket | None":
     )
 
 
-def make_mcp_options(settings: "McpSettings", engine_url: str) -> "McpOptions":
+def make_mcp_options(settings: "McpSettings", engine_url: str, *, data_dir: "Path | None" = None) -> "McpOptions":
+    """`data_dir` is the engine's, if it is not that of the settings."""
     from kb.access import Access
     from kb.mcp.app import McpOptions
-    from kb.settings import every_key, present_key
+    from kb.settings import every_key, present_key, private_paths
 
     access = Access(
         writing_keys=every_key(settings.mcp_api_key),
@@ -88,4 +91,5 @@ def make_mcp_options(settings: "McpSettings", engine_url: str) -> "McpOptions":
         file_roots=settings.mcp_file_roots,
         access=access,
         log_format=settings.log_format,
+        private_paths=(*private_paths(), *filter(None, [data_dir])),
     )

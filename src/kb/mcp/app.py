@@ -53,6 +53,8 @@ class McpOptions:
     upload_ttl_seconds: int
     file_roots: tuple[Path, ...]
     access: Access
+    private_paths: tuple[Path, ...] = ()
+    """Of kb itself: agents read none of them, even below a root."""
     log_format: LogFormat = "text"
     look_every_seconds: float = LOOK_EVERY_SECONDS
 
@@ -115,7 +117,7 @@ async def _open_calls(options: McpOptions, engine: WatchedEngine) -> AsyncIterat
 
             group.start_soon(run)
 
-        yield ToolCalls(engine, uploads, FileRoots(options.file_roots), later)
+        yield ToolCalls(engine, uploads, FileRoots(options.file_roots, options.private_paths), later)
         # What was promised is done, unless that takes longer than anybody waits for a server to stop.
         group.cancel_scope.deadline = anyio.current_time() + FINISH_WITHIN_SECONDS
 

@@ -5,6 +5,9 @@ resolved; that shows where the file is, and whether it may be read. Then the fil
 on, and this time no link is followed: whoever has put one there meanwhile gets an error and never another file. What
 the agent gets is read from the one descriptor that was checked.
 
+kb's own files are never read, wherever they are: the files of keys, `kb.toml` and the data directory. They are refused
+by their path, and by their device and inode, which a hard link and another mount of the same folder share.
+
 The disk outside of the folders is never spoken of: a path that leads there is refused in the same words whether there
 is such a file or not.
 """
@@ -14,13 +17,16 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
 from kb.mcp.answers import CUT
 from kb.mcp.errors import ToolError
+
+Identity: TypeAlias = tuple[int, int]
+"""A device, and the number of an inode on it."""
 
 MOST_AT_ONCE = 4
 # Linux takes no longer path, and other systems none so long.
@@ -51,8 +57,10 @@ class OpenedFile:
 
 
 class FileRoots:
-    def __init__(self, folders: tuple[Path, ...]) -> None:
+    def __init__(self, folders: tuple[Path, ...], private: tuple[Path, ...] = ()) -> None:
+        """Files below `folders`, but not those of `private`, which are files, and folders with all that is in them."""
         self._folders = folders
+        self._private = private
         self.turns = asyncio.Semaphore(MOST_AT_ONCE)
         """To be held by whoever reads: a disk that hangs may take some threads and connections, never all."""
 
@@ -68,7 +76,10 @@ class FileRoots:
         try:
             _check_text(given)
             root, path = self._locate(given)
-            descriptor = _open_below(root, path.relative_to(root).parts)
+            identities = _identities_of(self._private)
+            descriptor = _open_below(root, path.relative_to(root).parts, identities)
+        except _IsPrivate as error:
+            raise _not_allowed(self._find_roots(), file_path=_show(given)) from error
         except ToolError as error:
             error.details["file_path"] = _show(given)
             raise
@@ -90,7 +101,8 @@ class FileRoots:
             # So many links that nobody knows where they lead.
             raise _not_allowed(roots) from error
         allowing = [root for root in roots if _allows(root, path)]
-        if _is_of_system(path) or not allowing:
+        is_private = any(path.is_relative_to(_resolve(one)) for one in self._private)
+        if _is_of_system(path) or is_private or not allowing:
             raise _not_allowed(roots)
         if not _is_text(str(path)):
             raise ToolError("file_not_readable", "The file's name is not valid Unicode. Ask the user to rename it.")
@@ -148,19 +160,52 @@ def _is_of_system(path: Path) -> bool:
     return any(name.lower() in SYSTEM_FOLDERS for name in path.parts[1:2])
 
 
-def _open_below(root: Path, names: tuple[str, ...]) -> int:
-    """A descriptor of the regular file, opened without following any link below `root`."""
+class _IsPrivate(Exception):
+    pass
+
+
+def _identities_of(private: Iterable[Path]) -> frozenset[Identity]:
+    """Of these files and folders, and of the files that are directly in the folders, such as the database."""
+    found = set()
+    for path in private:
+        with suppress(OSError):
+            found.add(_identity_of(os.stat(path)))
+            if path.is_dir():
+                with os.scandir(path) as entries:
+                    found.update(_identity_of(one.stat(follow_symlinks=False)) for one in entries)
+    return frozenset(found)
+
+
+def _identity_of(found: os.stat_result) -> Identity:
+    return found.st_dev, found.st_ino
+
+
+def _open_below(root: Path, names: tuple[str, ...], private: frozenset[Identity]) -> int:
+    """A descriptor of the regular file, opened without following any link below `root`. Raises `_IsPrivate`."""
     if not names:
         raise _wrong_kind(stat.S_IFDIR)
     folder = _open_folder(root)
     try:
+        _refuse_private(folder, private)
         for name in names[:-1]:
             inner = _open_folder(name, folder)
             os.close(folder)
             folder = inner
-        return _open_regular(names[-1], folder)
+            _refuse_private(folder, private)
+        file = _open_regular(names[-1], folder)
     finally:
         os.close(folder)
+    try:
+        _refuse_private(file, private)
+    except _IsPrivate:
+        os.close(file)
+        raise
+    return file
+
+
+def _refuse_private(descriptor: int, private: frozenset[Identity]) -> None:
+    if _identity_of(os.fstat(descriptor)) in private:
+        raise _IsPrivate
 
 
 def _open_folder(name: str | Path, parent: int | None = None) -> int:
@@ -196,13 +241,14 @@ def _wrong_kind(kind: int) -> ToolError:
     return ToolError("file_not_readable", f"This is no file but {KINDS.get(kind, 'something else: name a file')}.")
 
 
-def _not_allowed(roots: Iterable[Path]) -> ToolError:
+def _not_allowed(roots: Iterable[Path], **details: object) -> ToolError:
     named = ", ".join(f"'{_show(str(root))}'" for root in roots) or "no folder at present"
     return ToolError(
         "path_not_allowed",
         f"Files may be read below these folders: {named}. Links count as what they lead to; hidden names (with a dot "
-        "in front) and /proc, /sys and /dev are never read. Ask the user to copy the file there, or whoever runs this "
-        "server to add its folder to KB_MCP_FILE_ROOTS.",
+        "in front), kb's own files and /proc, /sys and /dev are never read. Ask the user to copy the file there, or "
+        "whoever runs this server to add its folder to KB_MCP_FILE_ROOTS.",
+        **details,
     )
 
 

@@ -14,6 +14,7 @@ This package is the only reader of the environment. The reference page is made f
     unattended  what a service sees of all that
     folders     where things are kept by default
     keys        those that stand in a secret
+    private     the files that agents may not read
     editor      the user's own, which other programs use too
 """
 
@@ -23,6 +24,7 @@ from collections.abc import Mapping
 from kb.settings.editor import editor_command
 from kb.settings.folders import cache_dir, config_dir, config_home, home_dir, model_folder
 from kb.settings.keys import every_key, present_key
+from kb.settings.private import private_paths
 from kb.settings.programs import (
     LOOPBACK_NAMES,
     ClientSettings,
@@ -55,6 +57,7 @@ __all__ = [
     "load_mcp_settings",
     "model_folder",
     "present_key",
+    "private_paths",
     "read_settings",
 ]
 

@@ -92,7 +92,7 @@ def up(
         )
 
         def start_mcp_server(engine_url: str) -> None:
-            options = make_mcp_options(mcp_settings, reachable(engine_url))
+            options = make_mcp_options(mcp_settings, reachable(engine_url), data_dir=settings.data_dir)
             opened.callback(start_mcp(options, listener).stop)
             show_running(settings, engine_url, url_of(listener))
             tell_when_ready(f"{reachable(engine_url)}/health/live", f"{reachable(url_of(listener))}/health")
