@@ -122,6 +122,10 @@ def test_no_body_takes_more_than_its_share_of_memory(program: EngineProgram, whi
     assert httpx.get(f"{program.url}/health/live", trust_env=False, timeout=60).is_success
 
 
+# Another request is behind it, for a server that takes one of the lengths.
+TWO_LENGTHS = b"POST / HTTP/1.1\r\nHost: a\r\n%s\r\n\r\n0\r\n\r\nGET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
 @pytest.mark.parametrize("which", ["engine", "mcp"])
 @pytest.mark.parametrize(
     ("head", "status"),
@@ -133,8 +137,15 @@ def test_no_body_takes_more_than_its_share_of_memory(program: EngineProgram, whi
         (b"GET / HTTP/1.1\r\n\r\n", 400),
         (b"GET / HTTP/1.1\r\nHost: a\r\nX\x00Y: z\r\n\r\n", 400),
         (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501),
+        (TWO_LENGTHS % b"Content-Length: 5\r\nTransfer-Encoding: chunked", 400),
+        (TWO_LENGTHS % b"Transfer-Encoding: chunked\r\nContent-Length: 0", 400),
+        (TWO_LENGTHS % b"Content-Length: 5\r\nContent-Length: 0", 400),
+        (TWO_LENGTHS % b"Content-Length: 5, 0", 400),
     ],
-    ids=["header", "target", "headers", "garbage", "no-host", "nul", "encoding"],
+    ids=[
+        *("header", "target", "headers", "garbage", "no-host", "nul", "encoding"),
+        *("length-and-chunks", "chunks-and-length", "lengths", "lengths-in-one"),
+    ],
 )
 def test_what_is_no_request_is_refused_in_the_words_of_the_program(
     program: EngineProgram, which: str, head: bytes, status: int
@@ -148,6 +159,7 @@ def test_what_is_no_request_is_refused_in_the_words_of_the_program(
     assert int(answer.split(b" ")[1]) == status
     assert b"nosniff" in answer
     assert b"connection: close" in answer.lower()
+    assert (answer + body).count(b"HTTP/1.1 ") == 1
     assert (b'"code":"invalid_request"' if which == "engine" else b'"jsonrpc":"2.0"') in body
     assert b"uvicorn" not in (answer + body).lower()
 

@@ -129,8 +129,26 @@ class Attended(asyncio.Protocol):
             self.patience.note_progress(before - self._unsent_bytes)
 
 
+class StrictParser(h11.Connection):
+    """Refuses a request with two lengths: a proxy that believes the other one would see two requests, or none.
+
+    h11 itself refuses several lengths that differ; beside chunks it ignores a Content-Length (RFC 9112, 6.1).
+    """
+
+    def next_event(self) -> Any:  # Any: an event, or a class of h11 that stands for none
+        event = super().next_event()
+        names = {name for name, _ in event.headers} if isinstance(event, h11.Request) else set()
+        if {b"content-length", b"transfer-encoding"} <= names:
+            raise h11.RemoteProtocolError("both Content-Length and Transfer-Encoding")
+        return event
+
+
 class HttpConnection(Attended, H11Protocol):
     config: ServerConfig
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.conn = StrictParser(h11.SERVER)
 
     @property
     def is_under_way(self) -> bool:
