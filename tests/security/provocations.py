@@ -13,12 +13,16 @@ import httpx
 from tests.amounts import amount
 from tests.engine_program import EngineProgram
 from tests.security.speaking import WAYS, open_speech
-from tests.security.surfaces import EVERY_KEY, KEYS, V1, Program, both_programs, call_body, open_api
+from tests.security.surfaces import EVERY_KEY, KEYS, V1, Program, as_basic, both_programs, call_body, open_api
 from tests.security.wire import request_to, send_all
 from tests.waiting import wait_for_job, wait_until
 
 HIDDEN_TEXT = "zyzzyva-of-the-hidden-text"
 HIDDEN_NAME = "zyzzyva-of-the-hidden-name"
+UPGRADE = (
+    *(("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")),
+    ("Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA=="),
+)
 KEY, AGENTS_KEY = KEYS["KB_API_KEY"].split()[0], KEYS["KB_MCP_API_KEY"].split()[0]
 
 
@@ -54,6 +58,7 @@ def _send_secrets(program: EngineProgram, told: Told) -> None:
             text = (answer.head + b"\n" + answer.body).decode("latin-1")
             # To name what a client has sent itself, where no key belongs, tells it nothing.
             told.answers.append(re.sub(re.escape(key), "", text, flags=re.IGNORECASE))
+            assert as_basic(key) not in text
     nearly = [(to.address, key) for to in both_programs(program) for key in EVERY_KEY]
     wrong = [
         (address, request_to(address, "GET", f"{V1}/status", ("Authorization", f"Bearer {key}x")).encode())
@@ -63,7 +68,7 @@ def _send_secrets(program: EngineProgram, told: Told) -> None:
 
 
 def misplaced(to: Program, key: str) -> Iterator[bytes]:
-    """Requests that are let in, with some key where none belongs."""
+    """Requests with some key where none belongs; most of them are let in."""
     path = f"{V1}/search" if to.name == "engine" else "/mcp"
     typed, right = ("Content-Type", "application/json"), ("Authorization", f"Bearer {to.key}")
     for method, target, headers, body in (
@@ -81,6 +86,19 @@ def misplaced(to: Program, key: str) -> Iterator[bytes]:
     ):
         yield request_to(to.address, method, target, right, *headers, body=body).encode()
     yield request_to(key, "GET", path, right).encode()
+    for headers in (
+        (("Authorization", f"Basic {as_basic(key)}"),),
+        (("Authorization", f"Digest {key}"),),
+        (("Authorization", key),),
+        (("Authorization", f"Bearer {key}"), ("Authorization", f"Bearer {key}")),
+        (("X-API-Key", key), ("Proxy-Authorization", f"Bearer {key}"), ("User-Agent", key), ("Referer", key)),
+        (right, ("X-Request-ID", key), ("Idempotency-Key", key), ("If-Match", key), ("Last-Event-ID", key)),
+        (*UPGRADE, ("Sec-WebSocket-Protocol", key)),
+        (*UPGRADE, ("Sec-WebSocket-Protocol", f"mcp, bearer.{key}x, {key}")),
+        (*UPGRADE, right, ("Sec-WebSocket-Extensions", key)),
+    ):
+        yield request_to(to.address, "GET", path, *headers).encode()
+    yield request_to(to.address, "GET", f"http://kb:{key}@{to.address}{path}", right).encode()
 
 
 def _speak_secrets(program: EngineProgram, told: Told) -> None:
@@ -165,8 +183,10 @@ def complain_of_settings(program: EngineProgram, folder: Path) -> Iterator[str]:
         ("status", {"KB_API_KEY": f"{KEY} {KEY}"}),
         ("status", {"KB_API_KEY": f"{KEY}\u00e9"}),
         ("status", {"KB_API_KEY": f"{KEY}x"}),
+        ("status", {"KB_ENGINE_URL": f"http://kb:{KEY}@127.0.0.1:9"}),
         ("engine", {"KB_API_KEY_READONLY": KEY}),
         ("status", {"KB_API_KEY": "", "KB_API_KEY_FILE": str(key_file)}),
+        ("config", {"KB_ENGINE_URL": f"http://{KEY}:{KEY}@127.0.0.1:9"}),
         ("status", {"KB_API_KEY": "", "XDG_CONFIG_HOME": str(folder)}),
         ("config", {}),
         ("doctor", {}),

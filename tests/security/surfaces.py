@@ -3,6 +3,7 @@
 Each request is whole and valid, so that it does something unless a key, or the want of one, keeps it from it.
 """
 
+import base64
 import json
 import re
 from collections.abc import Iterator
@@ -67,8 +68,13 @@ class Program:
         return KEYS["KB_API_KEY" if self.name == "engine" else "KB_MCP_API_KEY"].split()
 
 
+def as_basic(key: str) -> str:
+    """The key as the password of basic authentication."""
+    return base64.b64encode(f"kb:{key}".encode()).decode()
+
+
 def keys_in(text: str) -> list[str]:
-    return [key for key in EVERY_KEY if key.lower() in text.lower()]
+    return [key for key in EVERY_KEY if key.lower() in text.lower() or as_basic(key) in text]
 
 
 def files_with_keys(program: EngineProgram) -> list[Path]:

@@ -164,8 +164,8 @@ class McpSettings(ProgramSettings):
     )
     mcp_file_roots: Folders = Field(
         default_factory=default_file_roots,
-        description="The folders of the MCP server's machine from which `knowledge-add` may read. Never read are hidden "
-        "files, those in hidden folders below them, and kb's own: those of keys, `kb.toml`, the data directory.",
+        description="The folders of the MCP server's machine from which `knowledge-add` may read. Never read are "
+        "hidden files, those in hidden folders below them, and kb's own: those of keys, `kb.toml`, the data directory.",
     )
     mcp_upload_ttl_seconds: Seconds = Field(
         600, description="How long after its last chunk an upload that nobody finished is removed."
