@@ -208,7 +208,7 @@ def test_on_a_terminal_the_list_is_a_table_that_fits(
     assert header.split() == ["id", "type", "size", "changed", "tags", "title"]
     assert row.startswith(f"{pdf_id:>2}  pdf   35.7 KB  ")
     assert "Greenhouse Handbook" in row
-    assert PDF.as_uri() in terminal.output
+    assert f";{running_engine.url}/api/v1/documents/{pdf_id}/file\x1b" in terminal.output
 
 
 def test_a_document_named_twice_is_deleted_once(kb: Kb, note_id: str) -> None:

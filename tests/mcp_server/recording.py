@@ -61,7 +61,7 @@ class RecordingProxy:
     @property
     def sent_for_agents(self) -> list[Sent]:
         """Without looks at the engine's state: the server takes some by itself, and they look like an agent's own."""
-        return [sent for sent in self.sent if sent.path != "/api/v1/status"]
+        return [sent for sent in self.sent if sent.path not in ("/api/v1/status", "/health/live")]
 
     @contextmanager
     def running(self) -> Iterator[Self]:
