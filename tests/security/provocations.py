@@ -86,7 +86,7 @@ def misplaced(to: Program, key: str) -> Iterator[bytes]:
     ):
         yield request_to(to.address, method, target, right, *headers, body=body).encode()
     yield request_to(key, "GET", path, right).encode()
-    for headers in (
+    for offered in (
         (("Authorization", f"Basic {as_basic(key)}"),),
         (("Authorization", f"Digest {key}"),),
         (("Authorization", key),),
@@ -97,7 +97,7 @@ def misplaced(to: Program, key: str) -> Iterator[bytes]:
         (*UPGRADE, ("Sec-WebSocket-Protocol", f"mcp, bearer.{key}x, {key}")),
         (*UPGRADE, right, ("Sec-WebSocket-Extensions", key)),
     ):
-        yield request_to(to.address, "GET", path, *headers).encode()
+        yield request_to(to.address, "GET", path, *offered).encode()
     yield request_to(to.address, "GET", f"http://kb:{key}@{to.address}{path}", right).encode()
 
 
