@@ -15,6 +15,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import IO, Any
 
+from kb.hidden_memory import hide_memory
+
 log = logging.getLogger(__name__)
 
 RESTART_AFTER_SECONDS = 0.5
@@ -89,7 +91,8 @@ class Child:
 
 
 def read_options() -> dict[str, Any]:
-    """In the child: what the parent told it. Ends the program if there is no parent any more."""
+    """In the child: what the parent told it, with its keys. Ends the program if there is no parent any more."""
+    hide_memory()
     line = b""
     # Byte by byte: a buffer would swallow the nudges behind the line.
     while not line.endswith(b"\n"):

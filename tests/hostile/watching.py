@@ -2,6 +2,7 @@
 system."""
 
 import contextlib
+import os
 import re
 import subprocess
 import threading
@@ -13,6 +14,7 @@ from pathlib import Path
 import httpx
 import psutil
 from tests.engine_program import EngineProgram
+from tests.needs import need_right
 from tests.reading import FILE_READER, PICTURE_READER, find_readers_of
 from tests.waiting import wait_until
 
@@ -117,6 +119,7 @@ def _most_megabytes(process: psutil.Process) -> float:
 @contextlib.contextmanager
 def traced(process: psutil.Process, log: Path) -> Iterator[None]:
     """Write down what the process and its children ask of the system, as far as it concerns network and files."""
+    need_right(os.geteuid() == 0, "only root can trace the processes of kb")
     at_work = [option for one in (process, *process.children(recursive=True)) for option in ("-p", str(one.pid))]
     with subprocess.Popen(
         ["strace", "-f", *at_work, "-o", str(log), "-e", f"trace={_TRACED}", "-s", "4096"],

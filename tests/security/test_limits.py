@@ -1,5 +1,6 @@
 """What one client, or many at once, may ask of the programs: more is refused, and costs nothing that stays."""
 
+import os
 import resource
 import socket
 import time
@@ -18,6 +19,7 @@ from tests.api_calls import OPEN, V1
 from tests.engine_in_process import open_engine_with
 from tests.engine_program import EngineProgram
 from tests.handmade_documents import work_off
+from tests.needs import need_right
 from tests.security.crowd import Client, crowd, follow, get, read_slowly, say_nothing, send_slowly, upload_of
 from tests.security.open_server import WITHIN_SECONDS, open_server, read_to_end
 from tests.waiting import wait_until
@@ -67,6 +69,7 @@ def address_of(url: str) -> tuple[str, int]:
 
 
 def process_of(program: EngineProgram, which: str) -> psutil.Process:
+    need_right(os.geteuid() == 0, "only root can look into the processes of kb")
     engine = psutil.Process(program.process.pid)
     if which != "mcp":
         return engine

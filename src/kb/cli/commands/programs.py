@@ -14,6 +14,7 @@ import typer
 from kb.cli.ending import ending_plainly, until_interrupted
 from kb.cli.options import DataDir, EngineUrl
 from kb.cli.program_options import load_for_engine, load_for_mcp, make_engine_options, make_mcp_options
+from kb.hidden_memory import hide_memory
 from kb.logs import log_to_stderr
 from kb.version import VERSION
 
@@ -65,6 +66,7 @@ def up(
     from kb.cli.render.terminal import complain
     from kb.cli.service.readiness import tell_when_ready
 
+    hide_memory()
     with until_interrupted(), ending_plainly(), ExitStack() as opened:
         settings = load_for_engine({"host": host, "port": port, "data_dir": data_dir, "device": device})
         settings.refuse_public_without_key()
@@ -114,6 +116,7 @@ def engine(
     $ kb engine --host 0.0.0.0 --port 8000
     $ kb engine --no-worker
     """
+    hide_memory()
     with until_interrupted(), ending_plainly():
         settings = load_for_engine({"host": host, "port": port, "data_dir": data_dir, "device": device})
         settings.refuse_public_without_key()
@@ -125,6 +128,7 @@ def mcp(*, host: McpHost = None, port: McpPort = None, engine_url: EngineUrl = N
 
     $ kb mcp --engine-url http://kb.example:8000
     """
+    hide_memory()
     with until_interrupted(), ending_plainly("mcp"):
         from kb.cli.unknown_names import warn_once
 
@@ -146,6 +150,7 @@ def worker(*, data_dir: DataDir = None, device: Device = None, concurrency: Conc
 
     On another machine it needs the engine's KB_STORE_URL and KB_ORIGINALS_URL.
     """
+    hide_memory()
     with until_interrupted(), ending_plainly():
         settings = load_for_engine({"data_dir": data_dir, "device": device})
         from kb.engine.processes.worker_process import Nudges, run_worker
