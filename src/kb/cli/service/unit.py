@@ -46,6 +46,8 @@ RestartSec=10
 OOMPolicy=continue
 # Longer than engine, worker and MCP server take to finish what is under way, one after another.
 TimeoutStopSec=45
+# Threads included: more than kb has on a machine of many cores, and few enough to leave that machine room.
+TasksMax=2048
 # That is what `kb up` tells somebody at a terminal; its log goes to the journal.
 StandardOutput=null
 StandardError=journal
@@ -60,6 +62,8 @@ RestrictRealtime=yes
 LockPersonality=yes
 SystemCallArchitectures=native
 SystemCallFilter=@system-service
+# By these the processes that read files confine themselves.
+SystemCallFilter=seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self
 # Not ~@resources: the worker and the readers of files lower their own priority and limits.
 SystemCallFilter=~@privileged
 SystemCallErrorNumber=EPERM
