@@ -12,8 +12,9 @@ import pytest
 
 READER = (
     "import os, sys\n"
+    "from pathlib import Path\n"
     "from kb.engine.ingestion.extraction.confinement import confine, give_way\n"
-    "{before}confine(memory_bytes=1 << 30, cpu_seconds=10, parent=os.getppid())\n"
+    "{before}confine(memory_bytes=1 << 30, cpu_seconds=10, parent=os.getppid(), file=Path('/dev/null'))\n"
     "print('confined', flush=True)\n"
     "sys.stdin.read()\n"
 )

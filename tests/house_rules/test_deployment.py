@@ -271,8 +271,9 @@ def test_the_service_runs_kb_up_as_its_own_user_on_its_own_folder_with_its_keys(
 
 
 def test_the_service_takes_nothing_that_the_readers_of_files_need() -> None:
-    """D2, I5: they lower their own priority and limits, and ONNX Runtime looks at the processor."""
-    assert unit_lines("SystemCallFilter") == ["@system-service", "~@privileged"]
+    """D2, I5, I8: they lower their own priority and limits, confine themselves; ONNX Runtime asks for the processor."""
+    confining = "seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self"
+    assert unit_lines("SystemCallFilter") == ["@system-service", confining, "~@privileged"]
     assert unit_lines("ProcSubset") == []
     assert unit_lines("NoNewPrivileges") == ["yes"]
     assert unit_lines("ProtectSystem") == ["strict"]

@@ -4,6 +4,7 @@ from tests.mutants.mutant import Mutant
 
 API, SERVING = "src/kb/engine/api", "src/kb/serving"
 EXTRACTION = "src/kb/engine/ingestion/extraction"
+CONFINEMENT = "tests/extraction/test_confinement.py"
 FILE_ROOTS, SANDBOX = "tests/mcp_server/test_file_roots.py", "tests/extraction/test_sandbox.py"
 
 LIMITS = (
@@ -80,9 +81,16 @@ LIMITS = (
     Mutant(
         "The reader of files is not kept from system calls.",
         f"{EXTRACTION}/confinement.py",
-        "return is_linux and refuse_system_calls()",
+        "return is_linux and refuse_system_calls(but_threads=starts_threads)",
         "return is_linux",
-        SANDBOX,
+        CONFINEMENT,
+    ),
+    Mutant(
+        "The reader of files can open any file.",
+        f"{EXTRACTION}/confinement.py",
+        "        open_nothing_but([str(file), *_find_libraries(file)])\n",
+        "",
+        CONFINEMENT,
     ),
     Mutant(
         "The reader of files may take any memory.",

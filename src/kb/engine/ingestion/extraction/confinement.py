@@ -1,28 +1,66 @@
-"""What a process that reads strangers' files may not do: outlive its parent, eat the machine, reach the network, start
-programs, or change a file.
+"""What a process that reads untrusted files may not do: outlive its parent, eat the machine, reach the network, start
+programs, change a file, or touch another process.
 
-The limits hold on every Unix (that of memory not on macOS). On Linux the kernel also refuses the system calls for the
-rest: a parser that is taken over by the file it reads can then read other files of the same user, and send text to its
-parent, but nothing else.
+The limits hold on every Unix (that of memory not on macOS). On Linux the kernel also refuses all system calls but those
+that reading needs, and, where it has Landlock, all files but the one to be read and the libraries: a parser that is
+taken over by the file can then send text to its parent, and do nothing else. Without Landlock it can also read other
+files of the same user.
 """
 
 import ctypes
+import mimetypes
 import os
 import resource
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-from kb.engine.ingestion.extraction.system_calls import PR_SET_NAME, refuse_system_calls
+import kb
+from kb.engine.ingestion.extraction.landlock import open_nothing_but
+from kb.engine.ingestion.extraction.system_calls import PR_SET_NAME, refuse_system_calls, refuse_threads
+from kb.hidden_memory import hide_memory
+
+__all__ = ["allow_cpu_seconds", "be_known_as", "confine", "give_way", "refuse_threads"]
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_NO_NEW_PRIVS = 38
 _LESS_URGENT_THAN_THE_PARENT = 5
 _LAST = 19
 
 
-def confine(*, memory_bytes: int, cpu_seconds: int, parent: int) -> bool:
-    """Give up all that reading does not need. Called before any parser is imported; nothing of it can be undone.
+# What libraries open: other libraries, fonts, time zones, types; and how many processors of which kind there are. Some
+# see that a file is there, and fail if they cannot open it.
+_SYSTEM_FILES = (
+    *map(str, mimetypes.knownfiles),
+    "/lib",
+    "/lib64",
+    "/usr/lib",
+    "/usr/lib64",
+    "/usr/local/lib",
+    "/usr/share",
+    "/usr/local/share",
+    "/nix/store",
+    "/gnu/store",
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/etc/fonts",
+    "/etc/ssl/openssl.cnf",
+    "/etc/pki/tls/openssl.cnf",
+    "/etc/crypto-policies",
+    "/proc/self",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/sys/devices/system/cpu",
+    "/dev/null",
+    "/dev/urandom",
+)
+
+
+def confine(*, memory_bytes: int, cpu_seconds: int, parent: int, file: Path, starts_threads: bool = False) -> bool:
+    """Give up all that reading this file does not need. Called before any parser is imported; nothing of it can be
+    undone. A process that starts threads calls `refuse_threads` when it has them, and only then reads the file.
 
     False if the kernel has not taken the network, other processes and the writing of files.
     """
@@ -37,10 +75,27 @@ def confine(*, memory_bytes: int, cpu_seconds: int, parent: int) -> bool:
     is_linux = sys.platform == "linux"
     if is_linux:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        ctypes.CDLL(None).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        # Readers of the same user must not read one another's documents.
+        hide_memory()
+        open_nothing_but([str(file), *_find_libraries(file)])
     # It may have died before it could be followed.
     if os.getppid() != parent:
         sys.exit(1)
-    return is_linux and refuse_system_calls()
+    return is_linux and refuse_system_calls(but_threads=starts_threads)
+
+
+def _find_libraries(file: Path) -> Iterator[str]:
+    """Where Python imports from, and what the modules that it imports open."""
+    yield os.path.dirname(kb.__file__)
+    # Python's own library, also that of a Python which is not installed where the system has its libraries.
+    yield os.path.dirname(os.path.dirname(os.__file__))
+    place = os.path.realpath(file)
+    for folder in sys.path:
+        # The current folder may be among them, and hold everything: where documents are, no library is looked for.
+        if not place.startswith(os.path.join(folder, "")):
+            yield folder
+    yield from _SYSTEM_FILES
 
 
 def be_known_as(name: str) -> None:

@@ -31,7 +31,7 @@ PROCESS_NAME = "kb-reader"
 def main(task: dict[str, Any]) -> None:
     be_known_as(PROCESS_NAME)
     with open_channel() as say:
-        is_confined = confine(**task["confinement"])
+        is_confined = confine(**task["confinement"], file=Path(task["path"]))
         messages = _read(task["format"], Path(task["path"]), task["first_part"], force_ocr=task["force_ocr"])
         for message in messages:
             say({**message, "confined": is_confined})

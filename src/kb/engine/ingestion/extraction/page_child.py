@@ -39,7 +39,7 @@ class Pages(Protocol):
 def main(task: dict[str, Any]) -> None:
     be_known_as(PROCESS_NAME)
     with open_channel() as say:
-        confine(**task["confinement"])
+        confine(**task["confinement"], file=Path(task["path"]))
         for message in _show(task["format"], Path(task["path"]), task["number"], task["width"], task["is_read"]):
             say(message)
 

@@ -1,6 +1,8 @@
-"""Asks Linux to refuse a process the system calls that reading a file does not need (seccomp).
+"""Asks Linux to allow a process only the system calls that reading a file needs (seccomp).
 
-The filter is a list of instructions that the kernel runs at each call; once set, it cannot be taken back.
+The filter is a list of instructions that the kernel runs at each call; once set, it cannot be taken back. The list of
+what is allowed was found by tracing the readers of all sample files. It also holds harmless relatives of those calls,
+so that another C library, which prefers them, works too.
 """
 
 import ctypes
@@ -9,12 +11,15 @@ import fcntl
 import os
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 PR_SET_NAME = 15
 _PR_GET_NAME = 16
 _PR_SET_SECCOMP = 22
-_PR_SET_NO_NEW_PRIVS = 38
 _SECCOMP_MODE_FILTER = 2
+_SET_MODE_FILTER = 1
+# The filter then holds for all threads of the process, not only for the one that sets it.
+_FOR_ALL_THREADS = 1
 
 _INSTRUCTION = struct.Struct("HBBI")
 _LOAD_WORD = 0x20
@@ -24,6 +29,7 @@ _JUMP_IF_AT_LEAST = 0x35
 _RETURN = 0x06
 _ALLOW = 0x7FFF0000
 _FAIL_WITH = 0x00050000
+_DENY = _FAIL_WITH | errno.EPERM
 # Where `struct seccomp_data` holds the call's number, the processor's kind, and the low half of its first argument.
 _NUMBER, _PROCESSOR, _ARGUMENTS = 0, 4, 16
 
@@ -33,97 +39,103 @@ _PROCESSOR_CODES = (0xC000003E, 0xC00000B7)
 # Calls with higher numbers came after 2019, the same on both. They fail as on a kernel that does not have them: the C
 # library then does with older ones, whose arguments can be looked at. (So do x86-64's calls with 32-bit pointers.)
 _FIRST_NEW = 424
-_HARMLESS_NEW = {"close_range": 436, "faccessat2": 439, "epoll_pwait2": 441, "futex_waitv": 449}
 
-# The number of each on x86-64 and on 64-bit Arm, which does not have those that a newer one replaces.
-_NEVER = {
-    # the network
-    "socket": (41, 198),
-    "socketpair": (53, 199),
-    "connect": (42, 203),
-    "bind": (49, 200),
-    "listen": (50, 201),
-    "accept": (43, 202),
-    "accept4": (288, 242),
-    "sendto": (44, 206),
-    "sendmsg": (46, 211),
-    "sendmmsg": (307, 269),
-    # other processes
-    "fork": (57, None),
-    "vfork": (58, None),
-    "execve": (59, 221),
-    "execveat": (322, 281),
-    "kill": (62, 129),
-    "tkill": (200, 130),
-    "rt_sigqueueinfo": (129, 138),
-    "rt_tgsigqueueinfo": (297, 240),
-    "ptrace": (101, 117),
-    "process_vm_readv": (310, 270),
-    "process_vm_writev": (311, 271),
-    "setpriority": (141, 140),
-    "sched_setaffinity": (203, 122),
-    "sched_setparam": (142, 118),
-    "sched_setscheduler": (144, 119),
-    "sched_setattr": (314, 274),
-    "ioprio_set": (251, 30),
-    "shmget": (29, 194),
-    "msgget": (68, 186),
-    "semget": (64, 190),
-    "mq_open": (240, 180),
-    # files
-    "creat": (85, None),
-    "open_by_handle_at": (304, 265),
-    "truncate": (76, 45),
-    "rename": (82, None),
-    "renameat": (264, 38),
-    "renameat2": (316, 276),
-    "link": (86, None),
-    "linkat": (265, 37),
-    "symlink": (88, None),
-    "symlinkat": (266, 36),
-    "unlink": (87, None),
-    "unlinkat": (263, 35),
-    "rmdir": (84, None),
-    "mkdir": (83, None),
-    "mkdirat": (258, 34),
-    "mknod": (133, None),
-    "mknodat": (259, 33),
-    "chmod": (90, None),
-    "fchmod": (91, 52),
-    "fchmodat": (268, 53),
-    "chown": (92, None),
-    "lchown": (94, None),
-    "fchown": (93, 55),
-    "fchownat": (260, 54),
-    "utime": (132, None),
-    "utimes": (235, None),
-    "futimesat": (261, None),
-    "utimensat": (280, 88),
-    "setxattr": (188, 5),
-    "lsetxattr": (189, 6),
-    "fsetxattr": (190, 7),
-    "removexattr": (197, 14),
-    "lremovexattr": (198, 15),
-    "fremovexattr": (199, 16),
-    # the system
-    "mount": (165, 40),
-    "umount2": (166, 39),
-    "pivot_root": (155, 41),
-    "chroot": (161, 51),
-    "unshare": (272, 97),
-    "setns": (308, 268),
-    "bpf": (321, 280),
-    "userfaultfd": (323, 282),
-    "perf_event_open": (298, 241),
-    "add_key": (248, 217),
-    "keyctl": (250, 219),
+_CLONE = (56, 220)
+_SECCOMP = (317, 277)
+ALLOWED_CALLS = {
+    # The number of each on x86-64 and on 64-bit Arm, which does not have those that a newer one replaces.
+    # The most frequent ones first.
+    "read": (0, 63),
+    "lseek": (8, 62),
+    "brk": (12, 214),
+    "mmap": (9, 222),
+    "munmap": (11, 215),
+    "futex": (202, 98),
+    "fstat": (5, 80),
+    "newfstatat": (262, 79),
+    "stat": (4, None),
+    "close": (3, 57),
+    "mprotect": (10, 226),
+    "mremap": (25, 216),
+    "madvise": (28, 233),
+    "write": (1, 64),
+    # what is open already, or where it lies
+    "readv": (19, 65),
+    "pread64": (17, 67),
+    "preadv": (295, 69),
+    "preadv2": (327, 286),
+    "writev": (20, 66),
+    "lstat": (6, None),
+    "statx": (332, 291),
+    "statfs": (137, 43),
+    "fstatfs": (138, 44),
+    "access": (21, None),
+    "faccessat": (269, 48),
+    "faccessat2": (439, 439),
+    "readlink": (89, None),
+    "readlinkat": (267, 78),
+    "getcwd": (79, 17),
+    "getdents": (78, None),
+    "getdents64": (217, 61),
+    "fadvise64": (221, 223),
+    "dup": (32, 23),
+    "dup2": (33, None),
+    "dup3": (292, 24),
+    "close_range": (436, 436),
+    "poll": (7, None),
+    "ppoll": (271, 73),
+    "select": (23, None),
+    "pselect6": (270, 72),
+    # itself and its threads
+    "getpid": (39, 172),
+    "getppid": (110, 173),
+    "gettid": (186, 178),
+    "getuid": (102, 174),
+    "geteuid": (107, 175),
+    "getgid": (104, 176),
+    "getegid": (108, 177),
+    "getrlimit": (97, 163),
+    "getrusage": (98, 165),
+    "times": (100, 153),
+    "arch_prctl": (158, None),
+    "set_tid_address": (218, 96),
+    "set_robust_list": (273, 99),
+    "rseq": (334, 293),
+    "membarrier": (324, 283),
+    "futex_waitv": (449, 449),
+    "sched_yield": (24, 124),
+    "sched_getaffinity": (204, 123),
+    "sched_getscheduler": (145, 120),
+    "sched_getparam": (143, 121),
+    "sched_get_priority_max": (146, 125),
+    "sched_get_priority_min": (147, 126),
+    "getcpu": (309, 168),
+    "exit": (60, 93),
+    "exit_group": (231, 94),
+    # signals that come to it
+    "rt_sigaction": (13, 134),
+    "rt_sigprocmask": (14, 135),
+    "rt_sigreturn": (15, 139),
+    "sigaltstack": (131, 132),
+    "restart_syscall": (219, 128),
+    # time, chance and what the machine is
+    "clock_gettime": (228, 113),
+    "clock_getres": (229, 114),
+    "clock_nanosleep": (230, 115),
+    "nanosleep": (35, 101),
+    "gettimeofday": (96, 169),
+    "time": (201, None),
+    "getrandom": (318, 278),
+    "uname": (63, 160),
+    "sysinfo": (99, 179),
 }
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _CLONE_THREAD = 0x00010000
 # FIOCLEX, FIONBIO, FIONREAD, TCGETS: what a C library asks of a file that it opens.
 _HARMLESS_CONTROLS = [0x5451, 0x5421, 0x541B, 0x5401]
-# Copies of descriptors, their flags, and locks; above all not who is sent a signal when one can be read.
+# Copies of descriptors and their flags. Not locks, which other processes would wait for, nor who is sent a signal when
+# one can be read.
 _HARMLESS_FILE_CONTROLS = [
     fcntl.F_DUPFD,
     fcntl.F_DUPFD_CLOEXEC,
@@ -131,60 +143,89 @@ _HARMLESS_FILE_CONTROLS = [
     fcntl.F_SETFD,
     fcntl.F_GETFL,
     fcntl.F_SETFL,
-    fcntl.F_GETLK,
-    fcntl.F_SETLK,
-    fcntl.F_SETLKW,
 ]
 _ALL_BITS = 0xFFFFFFFF
 
 
-def refuse_system_calls() -> bool:
+def refuse_system_calls(*, but_threads: bool) -> bool:
     """Whether this process can from now on use no network, touch no other process and change no file.
 
-    False where the kernel or the processor is not one that this module knows.
+    It can start threads only if asked for, and then until it refuses them too (`refuse_threads`).
+    False where the kernel or the processor is not one that this module knows. Needs PR_SET_NO_NEW_PRIVS.
     """
+    processor = _find_processor()
+    if processor is None:
+        return False
+    with _described(_write_filter(processor, but_threads=but_threads)) as described:
+        return _set_filter(described)
+
+
+def refuse_threads() -> None:
+    """Those that there are go on. Called where they were allowed; without effect where nothing is refused."""
+    processor = _find_processor()
+    if processor is None:
+        return
+    # A service may be allowed no `seccomp`; then at least this thread starts no more.
+    with _described(_write_filter_of_threads(processor)) as described:
+        if ctypes.CDLL(None).syscall(_SECCOMP[processor], _SET_MODE_FILTER, _FOR_ALL_THREADS, described) != 0:
+            _set_filter(described)
+
+
+def _find_processor() -> int | None:
     machine = os.uname().machine
-    if machine not in _PROCESSORS:
-        return False
-    program = b"".join(_write_filter(_PROCESSORS.index(machine)))
-    instructions = ctypes.create_string_buffer(program)
-    described = struct.pack("HxxxxxxP", len(program) // _INSTRUCTION.size, ctypes.addressof(instructions))
-    prctl = ctypes.CDLL(None).prctl
-    if prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
-        return False
-    failed: int = prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.c_char_p(described), 0, 0)
+    return _PROCESSORS.index(machine) if machine in _PROCESSORS else None
+
+
+@contextmanager
+def _described(instructions: Iterator[bytes]) -> Iterator[ctypes.c_char_p]:
+    """The filter as the kernel takes it: how many instructions, and where they are."""
+    program = b"".join(instructions)
+    kept = ctypes.create_string_buffer(program)
+    yield ctypes.c_char_p(struct.pack("HxxxxxxP", len(program) // _INSTRUCTION.size, ctypes.addressof(kept)))
+
+
+def _set_filter(described: ctypes.c_char_p) -> bool:
+    failed: int = ctypes.CDLL(None).prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, described, 0, 0)
     return not failed
 
 
-def _write_filter(processor: int) -> Iterator[bytes]:
+def _write_filter(processor: int, *, but_threads: bool) -> Iterator[bytes]:
     """The filter's instructions. A jump skips as many of them as it says, if so and if not."""
-    denied = _FAIL_WITH | errno.EPERM
     yield _instruction(_LOAD_WORD, _PROCESSOR)
     yield _instruction(_JUMP_IF_EQUAL, _PROCESSOR_CODES[processor], 1, 0)
-    yield _instruction(_RETURN, denied)
+    yield _instruction(_RETURN, _DENY)
     yield _instruction(_LOAD_WORD, _NUMBER)
-    for harmless in _HARMLESS_NEW.values():
-        yield _instruction(_JUMP_IF_EQUAL, harmless, 0, 1)
-        yield _instruction(_RETURN, _ALLOW)
-    yield _instruction(_JUMP_IF_AT_LEAST, _FIRST_NEW, 0, 1)
-    yield _instruction(_RETURN, _FAIL_WITH | errno.ENOSYS)
-    for numbers in _NEVER.values():
-        if (number := numbers[processor]) is not None:
-            yield _instruction(_JUMP_IF_EQUAL, number, 0, 1)
-            yield _instruction(_RETURN, denied)
+    allowed = [number for numbers in ALLOWED_CALLS.values() if (number := numbers[processor]) is not None]
+    # Each jumps over the rest of them to the instruction behind; the last one over that, if it is not the last one.
+    for left, number in zip(reversed(range(len(allowed))), allowed, strict=True):
+        yield _instruction(_JUMP_IF_EQUAL, number, left, 0 if left else 1)
+    yield _instruction(_RETURN, _ALLOW)
     itself = os.getpid()
-    for numbers, argument, bits, allowed in (
+    threads = [(_CLONE, 0, _CLONE_THREAD, [_CLONE_THREAD]), (_SECCOMP, 1, _ALL_BITS, [_FOR_ALL_THREADS])]
+    for numbers, argument, bits, values in (
         ((2, None), 1, _WRITING, [0]),  # open
         ((257, 56), 2, _WRITING, [0]),  # openat
-        ((56, 220), 0, _CLONE_THREAD, [_CLONE_THREAD]),  # clone
         ((234, 131), 0, _ALL_BITS, [itself]),  # tgkill, by which a process aborts
+        ((200, 130), 0, _ALL_BITS, [itself]),  # tkill, by which it does so with musl
         ((302, 261), 0, _ALL_BITS, [0, itself]),  # prlimit64
         ((16, 29), 1, _ALL_BITS, _HARMLESS_CONTROLS),  # ioctl
         ((72, 25), 1, _ALL_BITS, _HARMLESS_FILE_CONTROLS),  # fcntl
         ((157, 167), 0, _ALL_BITS, [PR_SET_NAME, _PR_GET_NAME]),  # prctl
+        *(threads if but_threads else []),
     ):
         if (number := numbers[processor]) is not None:
-            yield from _allow_only(number, argument, bits, allowed)
+            yield from _allow_only(number, argument, bits, values)
+    yield _instruction(_JUMP_IF_AT_LEAST, _FIRST_NEW, 0, 1)
+    yield _instruction(_RETURN, _FAIL_WITH | errno.ENOSYS)
+    yield _instruction(_RETURN, _DENY)
+
+
+def _write_filter_of_threads(processor: int) -> Iterator[bytes]:
+    """On top of the first filter, which has looked at the processor."""
+    yield _instruction(_LOAD_WORD, _NUMBER)
+    for call in (_CLONE, _SECCOMP):
+        yield _instruction(_JUMP_IF_EQUAL, call[processor], 0, 1)
+        yield _instruction(_RETURN, _DENY)
     yield _instruction(_RETURN, _ALLOW)
 
 
@@ -195,7 +236,7 @@ def _allow_only(number: int, argument: int, bits: int, allowed: list[int]) -> It
     yield _instruction(_AND, bits)
     for left, value in reversed(list(enumerate(allowed))):
         yield _instruction(_JUMP_IF_EQUAL, value, left + 1, 0)
-    yield _instruction(_RETURN, _FAIL_WITH | errno.EPERM)
+    yield _instruction(_RETURN, _DENY)
     yield _instruction(_RETURN, _ALLOW)
 
 

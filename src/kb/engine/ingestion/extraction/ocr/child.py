@@ -14,7 +14,13 @@ from typing import Any
 
 from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.cleaning import clean
-from kb.engine.ingestion.extraction.confinement import allow_cpu_seconds, be_known_as, confine, give_way
+from kb.engine.ingestion.extraction.confinement import (
+    allow_cpu_seconds,
+    be_known_as,
+    confine,
+    give_way,
+    refuse_threads,
+)
 from kb.engine.ingestion.extraction.formats import PICTURE_LOADER_OF
 from kb.engine.ingestion.extraction.messages import Message, explain, open_channel, render_reading, render_trace
 from kb.engine.ingestion.extraction.ocr.reading import OCR_FAILED, Reading
@@ -28,7 +34,7 @@ def main(task: dict[str, Any]) -> None:
     be_known_as(PROCESS_NAME)
     with open_channel() as say:
         give_way()
-        confine(**task["confinement"])
+        confine(**task["confinement"], file=Path(task["path"]), starts_threads=True)
         for message in _read(task["format"], Path(task["path"]), task["threads"], _hear_names()):
             say(message)
 
@@ -42,6 +48,7 @@ def _read(format: str, path: Path, threads: int, names: Iterator[str]) -> Iterat
     try:
         loader = import_module(f"kb.engine.ingestion.extraction.readers.{PICTURE_LOADER_OF[format]}")
         page_reader = import_module("kb.engine.ingestion.extraction.ocr.page").PageReader(threads=threads)
+        refuse_threads()
         path.open("rb").close()
     except Exception as error:  # noqa: BLE001 - nothing of the file is read yet, so it is not to blame
         yield {"fault": render_trace(error)}

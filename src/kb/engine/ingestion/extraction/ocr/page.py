@@ -7,6 +7,7 @@ which way is up, and how wide the print must be to be read.
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import cv2
 from PIL import Image
@@ -33,13 +34,17 @@ _LEAST_CONFIDENCE_IF_FEW = 0.95
 
 
 class PageReader:
-    """Loads the models once; each page is then read by itself."""
+    """Loads the models once. It starts its threads at once: none can be started when a page is read."""
 
     def __init__(self, *, threads: int) -> None:
-        cv2.setNumThreads(threads)
+        # Threads of its own would start with the first picture, and a page takes as long without them.
+        cv2.setNumThreads(1)
         self._detector = Detector(threads=threads)
         self._recogniser = Recogniser()
         self._pool = ThreadPoolExecutor(threads)
+        # The pool starts a thread for each piece of work that finds none idle.
+        all_are_there = Barrier(threads)
+        list(self._pool.map(lambda _: all_are_there.wait(), range(threads)))
 
     def read(self, picture: Image.Image) -> Reading:
         grey = to_grey(picture)
