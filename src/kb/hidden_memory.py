@@ -14,5 +14,14 @@ def hide_memory() -> None:
     """
     _, most = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, most))
+    _set_dumpable(is_dumpable=False)
+
+
+def show_memory() -> None:
+    """Undo `hide_memory` in a process that was forked off a hidden one, so that it may write to `/proc/self`."""
+    _set_dumpable(is_dumpable=True)
+
+
+def _set_dumpable(*, is_dumpable: bool) -> None:
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, int(is_dumpable), 0, 0, 0)

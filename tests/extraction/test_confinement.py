@@ -77,6 +77,7 @@ def attempt_confined(
         "os.kill(os.getppid(), 0)",
         "system_call(234, os.getppid(), os.getppid(), 0)",
         "resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (5, 5))",
+        "resource.prlimit(0, resource.RLIMIT_FSIZE, (99, 99))",
         "os.setpriority(os.PRIO_PROCESS, os.getppid(), 10)",
         "fcntl.fcntl(os.pipe()[0], fcntl.F_SETOWN, os.getppid())",
         "fcntl.fcntl(os.pipe()[0], 10, signal.SIGKILL)",

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 
 # Imported for those who are forked off: its imports are theirs too.
 import kb.engine.ingestion.extraction.file_child  # noqa: F401
+from kb.hidden_memory import hide_memory, show_memory
 
 IS_FORKED = b"+"
 IS_NOT_FORKED = b"-"
@@ -30,6 +31,7 @@ _MAX_DESCRIPTORS = 256
 def main() -> None:
     """Its standard input is where it is asked. Every reader has a line of its own, on which its end is told; whoever
     closes the other end of that wants it dead."""
+    hide_memory()
     asked = socket.socket(fileno=0)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     allowed = _MAX_DESCRIPTORS if most == resource.RLIM_INFINITY else min(_MAX_DESCRIPTORS, most)
@@ -115,6 +117,8 @@ def _be_reader(request: dict[str, Any], told: int, tells: int) -> NoReturn:
     try:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        # Until it is confined: it sets how urgent it is.
+        show_memory()
         os.setsid()
         os.dup2(told, 0)
         os.dup2(tells, 1)
