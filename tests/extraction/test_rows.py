@@ -1,5 +1,7 @@
 """Rows of tables, whatever file they come from."""
 
+from collections.abc import Iterator
+
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.reading import list_parts
@@ -40,3 +42,22 @@ def test_a_part_is_the_same_whatever_was_read_before_it(
     read = TableParts([table(numbers, parts)])
 
     assert [read[index] for index in asked] == [in_order[index] for index in asked]
+
+
+def test_parts_behind_a_failure_fail_too() -> None:
+    """I5: they are not blank, so the document says that they are missing."""
+
+    def broken() -> Iterator[tuple[int, Section]]:
+        yield 1, Section("first")
+        raise ValueError("no more")
+
+    read = TableParts([Table(broken, [0, 1, 2]), table([1], [0])])
+
+    assert [_try_to_read(read, index) for index in range(4)] == ["no more", "no more", "no more", "1"]
+
+
+def _try_to_read(parts: TableParts, index: int) -> str:
+    try:
+        return "".join(section.text for section in parts[index])
+    except ValueError as error:
+        return str(error)

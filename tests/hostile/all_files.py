@@ -5,6 +5,7 @@ from itertools import islice
 
 from tests.amounts import IS_FULL
 from tests.hostile.archives import hostile_archives
+from tests.hostile.costs import hostile_costs
 from tests.hostile.damage import damaged_samples, misnamed_samples
 from tests.hostile.hostile_file import HostileFile
 from tests.hostile.markup import hostile_markup
@@ -14,6 +15,7 @@ from tests.hostile.texts import hostile_texts
 
 GENERATED: dict[str, Callable[[], Iterable[HostileFile]]] = {
     "archives": hostile_archives,
+    "costs": hostile_costs,
     "markup": hostile_markup,
     "PDFs": hostile_pdfs,
     "pictures": hostile_pictures,

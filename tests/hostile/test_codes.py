@@ -9,6 +9,9 @@ from tests.hostile.damage import list_samples, renamed
 from tests.hostile.endings import Ending, count, read_all, wrong
 from tests.hostile.hostile_file import READ
 
+# On a machine that has much else to do; each took at least a minute on one that had nothing.
+MAX_SECONDS = 40
+
 SIGNATURES = (b"%PDF-", b"PK\3\4", b"{\\rtf")
 
 
@@ -24,6 +27,13 @@ def test_a_hostile_file_ends_with_the_code_that_says_what_is_wrong(kind: str, te
 
     assert wrong(endings) == []
     tell(f"Hostile {kind}, {count(endings)}")
+
+
+def test_a_small_file_takes_seconds_and_not_minutes() -> None:
+    """I9"""
+    endings = read_generated("costs")
+
+    assert [str(ending) for ending in endings if ending.seconds > MAX_SECONDS] == []
 
 
 def test_an_entity_never_brings_in_another_file() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import python_calamine
 
+from kb.engine.errors import Unreadable
 from kb.engine.ingestion.extraction.cleaning import clean
 from kb.engine.ingestion.extraction.extracted import Extracted
 from kb.engine.ingestion.extraction.readers.office.package import (
@@ -26,6 +27,7 @@ from kb.engine.ingestion.extraction.readers.office.package import (
 from kb.engine.ingestion.extraction.readers.office.properties import read_office_properties
 from kb.engine.ingestion.extraction.readers.office.sheet_remarks import read_remarks
 from kb.engine.ingestion.extraction.readers.shared.archive import Archive, open_archive
+from kb.engine.ingestion.extraction.readers.shared.refusals import corrupt
 from kb.engine.ingestion.extraction.readers.shared.xml_trees import local_name, parse_xml
 from kb.engine.ingestion.extraction.readers.tables.rows import (
     ROWS_PER_PART,
@@ -42,11 +44,16 @@ from kb.engine.ingestion.titles import MAX_HEADING_CHARACTERS, shorten
 
 # A sheet that is not larger when unpacked than an archive may hold has fewer cells; more are a void.
 MAX_CELLS = 10_000_000
+# A sheet has no more in any program. One cell far beyond them would have all rows and columns before it made.
+MAX_ROWS = 1_048_576
+MAX_COLUMNS = 16_384
+# With the empty ones before the last in each row.
+MAX_CELLS_ROW_BY_ROW = 5 * MAX_CELLS
 MAX_NAMES_TOLD = 100
 
 # Written so by every program; a search for this takes a tenth of the time that one for all of XML's ways takes.
-_ROW = re.compile(rb' r="([0-9]{1,7})"(?![^<>]{0,200}/>)')
-_COLUMN = re.compile(rb' r="([A-Z]{1,3})[0-9]{1,7}"(?![^<>]{0,200}/>)')
+_ROW = re.compile(rb' r="([0-9]{1,20})"(?![^<>]{0,200}/>)')
+_COLUMN = re.compile(rb' r="([A-Z]{1,20})[0-9]{1,20}"(?![^<>]{0,200}/>)')
 _SCANNED_BYTES = 1024 * 1024
 _OVERLAP = 300
 _ERRORS = frozenset(("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!"))
@@ -98,7 +105,10 @@ def _find_sheets(archive: Archive) -> list[_Sheet]:
 
 
 def _measure(content: bytes) -> tuple[Sequence[int], bool]:
-    """Which parts of the sheet seem to have rows, and whether it is too large to be held as one block."""
+    """Which parts of the sheet seem to have rows, and whether it is too large to be held as one block.
+
+    Raises `Unreadable` if a cell is beyond the last row or column that a sheet may have.
+    """
     rows: set[bytes] = set()
     columns: set[bytes] = set()
     for start in range(0, len(content), _SCANNED_BYTES):
@@ -109,6 +119,7 @@ def _measure(content: bytes) -> tuple[Sequence[int], bool]:
     count = content.count(b"<row")
     numbers = {1, *map(int, rows)}
     width = max(map(_column_number, columns), default=0)
+    _check_size(max(numbers), width)
     parts = {*map(part_of, numbers), *range(part_of(count) + 1)}
     return sorted(parts), max(count, max(numbers)) * width > MAX_CELLS
 
@@ -120,6 +131,16 @@ def _column_number(letters: bytes) -> int:
     return number
 
 
+def _check_size(rows: int, columns: int) -> None:
+    if rows > MAX_ROWS or columns > MAX_COLUMNS:
+        raise corrupt(f"A sheet has a cell beyond row {MAX_ROWS:,} or column XFD, the last that there may be.")
+
+
+def _too_many_cells() -> Unreadable:
+    reason = f"A sheet has more than {MAX_CELLS_ROW_BY_ROW:,} cells, nearly all of them empty."
+    return Unreadable("extraction_limit", f"{reason} Delete the empty columns, save the file again, and add that.")
+
+
 class _Workbook:
     """The cells of a workbook. Neither library is told its name: both would judge the file by its extension."""
 
@@ -127,15 +148,26 @@ class _Workbook:
         self._path = path
 
     def read_rows(self, sheet: _Sheet) -> Iterator[Row]:
+        """All but rows without any cell, of which a sheet may have a million."""
+        count = 0
         for number, cells in enumerate(self._read_cells(sheet), start=1):
-            yield make_row(number, map(_render, cells))
+            _check_size(number, len(cells))
+            count += len(cells)
+            if count > MAX_CELLS_ROW_BY_ROW:
+                raise _too_many_cells()
+            if cells:
+                yield make_row(number, map(_render, cells))
 
     def _read_cells(self, sheet: _Sheet) -> Iterable[Sequence[Any]]:
         if not sheet.is_void:
             try:
-                return self._fast.get_sheet_by_name(sheet.name).iter_rows()
+                found = self._fast.get_sheet_by_name(sheet.name)
             except python_calamine.CalamineError:
                 pass
+            else:
+                # A reference that is written in an unusual way was not found when the sheet was measured.
+                _check_size(*((last + 1 for last in found.end) if found.end else (0, 0)))
+                return found.iter_rows()
         worksheet = self._patient[sheet.name]
         # What the sheet says of its size is not to be trusted, and would fill every row up to it.
         worksheet.reset_dimensions()

@@ -59,6 +59,7 @@ class TableParts:
         self._sections: Iterator[tuple[int, Section]] = iter(())
         self._next: tuple[int, Section] | None = None
         self._next_part = 0
+        self._failure: Exception | None = None
 
     def __len__(self) -> int:
         return len(self._places)
@@ -66,15 +67,24 @@ class TableParts:
     def __getitem__(self, index: int) -> list[Section]:
         table, parts = self._places[index]
         if self._opened is not table or parts.start < self._next_part:
-            self._opened, self._sections = table, table.open()
-            self._next = next(self._sections, None)
+            self._opened, self._sections, self._failure = table, table.open(), None
+            self._read_on()
         self._next_part = parts.stop
         sections = []
         while self._next is not None and part_of(self._next[0]) < parts.stop:
             if part_of(self._next[0]) >= parts.start:
                 sections.append(self._next[1])
-            self._next = next(self._sections, None)
+            self._read_on()
+        # Behind a failure nothing more can be read: those parts are missing as well, not blank.
+        if self._failure is not None:
+            raise self._failure
         return sections
+
+    def _read_on(self) -> None:
+        try:
+            self._next = next(self._sections, None)
+        except Exception as error:  # noqa: BLE001 - whatever a parser raises, the file is to blame
+            self._next, self._failure = None, error
 
 
 def _share_out(parts: Sequence[int]) -> list[range]:
