@@ -4,6 +4,7 @@ import errno
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.conftest import Kb
@@ -154,3 +155,28 @@ def test_standard_input_given_twice_is_one_file(kb: Kb) -> None:
     result = kb("add", "-", "-", "--name", "twice.txt", "--json", stdin="Given twice, read once.")
 
     assert [json.loads(line)["filename"] for line in result.stdout.splitlines()] == ["twice.txt"]
+
+
+@pytest.mark.parametrize("exchanged", ["sub", "sub/a.txt"])
+def test_a_link_that_takes_the_place_of_a_found_file_is_not_followed(
+    kb: Kb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchanged: str
+) -> None:
+    """I9: another user may write in the folder."""
+    top, closed = tmp_path / "top", tmp_path / "closed"
+    write(top, "sub/a.txt", "sub/b.txt")
+    write(closed, "a.txt", "sub/a.txt", "sub/b.txt")
+    open_file = os.open
+
+    def exchange_and_open(path: Path | str, *arguments: Any, **more: Any) -> int:  # Any: as os.open takes them
+        if path == top and not (top / exchanged).is_symlink():
+            (top / exchanged).rename(tmp_path / "aside")
+            (top / exchanged).symlink_to(closed / exchanged)
+        return open_file(path, *arguments, **more)
+
+    monkeypatch.setattr(os, "open", exchange_and_open)
+    added = kb("add", str(top))
+    found = kb("search", "closed tells", "--json").stdout
+
+    assert added.exit_code != 0
+    assert "cannot be read" in added.stderr
+    assert "closed tells" not in found

@@ -66,14 +66,17 @@ async def build_form(fields: Iterable[tuple[str, str]], file: NamedFile, on_prog
 
 
 @asynccontextmanager
-async def open_file(path: str | Path) -> AsyncIterator[BinaryIO]:
-    """Opened by a thread, since a disk may take long; closed in any case, even if nobody waits for that thread."""
+async def open_file(path: str | Path, opener: Callable[[str, int], int] | None = None) -> AsyncIterator[BinaryIO]:
+    """Opened by a thread, since a disk may take long; closed in any case, even if nobody waits for that thread.
+
+    The `opener` is that of Python's own `open`.
+    """
     opened: list[BinaryIO] = []
     is_unwanted = False
 
     def open_it() -> None:
         # Without a buffer, whose lock a read that hangs would hold: closing it would then hang as well.
-        opened.append(Path(path).open("rb", buffering=0))  # noqa: SIM115  closed below, whoever is first
+        opened.append(open(path, "rb", buffering=0, opener=opener))  # noqa: SIM115  closed below, whoever is first
         if is_unwanted:
             opened[0].close()
 

@@ -22,6 +22,8 @@ class Source:
     """False for a file that was only found: it may be of a kind that kb cannot read."""
     size_bytes: int = 0
     """As far as it is known; for those who look on."""
+    folder: Path | None = None
+    """In which the file was found. From there on no link leads to it."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,12 @@ def _find_in_folder(folder: str) -> Iterator[Source | SkippedFile]:
             # Below the folder a link keeps its own path: two of them to one file are two documents.
             below = os.path.join(real, os.path.relpath(found.path, folder))
             yield Source(
-                path_as_text(found.path), found.path, path_as_text(below), is_named=False, size_bytes=found.size_bytes
+                path_as_text(found.path),
+                found.path,
+                path_as_text(below),
+                is_named=False,
+                size_bytes=found.size_bytes,
+                folder=Path(folder),
             )
 
 

@@ -9,19 +9,23 @@ A call whose answer was lost is made again: each file has a key of its own, by w
 
 import asyncio
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import httpx
 
 from kb.cli.adding.sources import Source
 from kb.cli.calling import Failure, failure_of
 from kb.cli.exits import Exit
+from kb.cli.folders.opening import open_below
 from kb.cli.patience import Patience
 from kb.cli.render.problems import cannot_be_read
 from kb.cli.render.progress import Board
 from kb.cli.watching_jobs import JOBS_IN_A_LIST, JobWatch, Outcome
-from kb.client import FINISHED, EngineClient, Json
+from kb.client import FINISHED, EngineClient, Json, NamedFile
+from kb.client.sending import open_file
 
 # What the engine refuses about one file. Anything else it would say of the next one too.
 REFUSALS_OF_ONE_FILE = frozenset({400, 409, 413, 415, 422})
@@ -102,16 +106,16 @@ class Journey:
 
     async def _send(self, place: int, source: Source) -> Outcome:
         async def submit() -> Json:
-            show = self._board.show_sending(place, source.label, source.size_bytes)
-            return await self._engine.submit_file(
-                source.file,
-                title=self._wishes.title,
-                tags=self._wishes.tags,
-                source_path=source.source_path,
-                force_ocr=self._wishes.force_ocr,
-                idempotency_key=f"{self._key}-{place}",
-                on_progress=show,
-            )
+            async with _opened(source) as file:
+                return await self._engine.submit_file(
+                    file,
+                    title=self._wishes.title,
+                    tags=self._wishes.tags,
+                    source_path=source.source_path,
+                    force_ocr=self._wishes.force_ocr,
+                    idempotency_key=f"{self._key}-{place}",
+                    on_progress=self._board.show_sending(place, source.label, source.size_bytes),
+                )
 
         try:
             return await self._patience.call(submit)
@@ -134,6 +138,16 @@ class Journey:
         self._room.release()
         self._board.count_done(place, source.size_bytes)
         self._on_end(place, Submission(source, outcome))
+
+
+@asynccontextmanager
+async def _opened(source: Source) -> AsyncIterator[Path | NamedFile]:
+    if source.folder is None or isinstance(source.file, tuple):
+        yield source.file
+        return
+    folder, path = source.folder, source.file
+    async with open_file(path, lambda _path, _flags: open_below(folder, path)) as file:
+        yield path.name, file
 
 
 def is_unsupported(submission: Submission) -> bool:

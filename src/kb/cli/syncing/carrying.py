@@ -180,7 +180,7 @@ class Carrier:
 
     def _source_of(self, path: str) -> Source:
         file = self._look.files[path]
-        return Source(path, file.path, path, is_named=False, size_bytes=file.size_bytes)
+        return Source(path, file.path, path, is_named=False, size_bytes=file.size_bytes, folder=self._look.folder)
 
     def _judge(self, step: Add | Replace, outcome: Outcome) -> Result:
         if isinstance(outcome, Failure):

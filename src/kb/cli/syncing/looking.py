@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kb.cli.folders.opening import open_below
 from kb.cli.folders.scanning import FoundFile, Reason, SkippedFile, path_as_text, paths_of_text, scan_folder
 from kb.cli.syncing.memory import Memory, stamp_of
 from kb.cli.syncing.planning import FolderContent, Skip
@@ -109,7 +110,7 @@ def read_content(look: Look, memory: Memory, *, retry: bool, on_read: Callable[[
         if known is None:
             on_read()
             try:
-                known = hash_file(file.path)
+                known = hash_file(look.folder, file.path)
             except FileNotFoundError:
                 # Perhaps with all the others, on a disk that was taken away: the next look will tell.
                 present[path] = Reason.VANISHED
@@ -126,10 +127,8 @@ def read_content(look: Look, memory: Memory, *, retry: bool, on_read: Callable[[
     return FolderContent(hashes, present, refused)
 
 
-def hash_file(path: Path) -> str:
-    # Neither a link nor a pipe that has taken its place meanwhile: the one leads elsewhere, the other has no end.
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    with open(descriptor, "rb", buffering=0) as file:
+def hash_file(folder: Path, path: Path) -> str:
+    with open(open_below(folder, path), "rb", buffering=0) as file:
         return f"sha256:{_hash(iter(lambda: file.read(PIECE_BYTES), b''))}"
 
 
