@@ -253,3 +253,46 @@ def test_another_name_another_origin_and_another_key_are_refused(
     assert [answer.status_code for answer in (another_name, another_origin, another_key)] == statuses
     assert "Host is not allowed" in another_name.text
     assert "KB_ALLOWED_ORIGINS" in another_origin.text.replace("KB_MCP_", "KB_")
+
+
+def ambiguous_requests(behind: bytes) -> list[bytes]:
+    """Requests whose end can be read in two ways; by one of them `behind` is a request, by the other a body."""
+    head = f"POST /api/v1/search HTTP/1.1\r\nHost: {NAME}\r\nAuthorization: Bearer for-programs\r\n".encode()
+    end = b"0\r\n\r\n"
+    whole, chunked = b"Content-Length: %d\r\n" % (len(end) + len(behind)), b"Transfer-Encoding: chunked\r\n"
+    lines = [
+        chunked + whole,
+        whole + chunked,
+        whole + b"Transfer-Encoding: xchunked\r\n",
+        whole + b"Transfer-Encoding : chunked\r\n",
+        whole + b"Transfer-Encoding: identity, chunked\r\n",
+        whole + b"Transfer-Encoding:\x0bchunked\r\n",
+        whole + b"X: y\nTransfer-Encoding: chunked\r\n",
+        whole + b"X: y\r\n Transfer-Encoding: chunked\r\n",
+        whole + b"Content-Length: 5\r\n",
+        b"Content-Length: +5\r\n",
+        b"Content-Length: 5,5\r\n",
+        b"Content-Length: 0x5\r\n",
+    ]
+    return [head + line + b"\r\n" + end + behind for line in lines]
+
+
+def test_no_request_hides_in_the_body_of_another(proxy: Proxy, http: httpx.Client) -> None:
+    """E1, E4: proxy and engine agree where each request ends."""
+    note = b'{"type":"note","text":"smuggled"}'
+    hidden = (
+        f"POST /api/v1/jobs HTTP/1.1\r\nHost: {NAME}\r\nAuthorization: Bearer for-programs\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(note)}\r\n\r\n"
+    ).encode() + note
+    before = http.get("/api/v1/jobs").json()["total"]
+
+    for sent in ambiguous_requests(hidden):
+        with (
+            socket.create_connection(("127.0.0.1", proxy.port), ANSWERS_WITHIN_SECONDS) as plain,
+            proxy.tls.wrap_socket(plain, server_hostname=NAME) as connection,
+        ):
+            connection.sendall(sent)
+            assert connection.recv(9) == b"HTTP/1.1 "
+        assert http.get("/api/v1/status").is_success
+
+    assert http.get("/api/v1/jobs").json()["total"] == before

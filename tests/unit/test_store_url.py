@@ -18,6 +18,7 @@ from kb.settings import EngineSettings, SettingsError, read_settings
         "postgresql://kb:secret@db",
         "postgresql://kb:sec/ret?more@db/kb",
         "postgresql://kb:sec/ret#more@db/kb",
+        "postgresql://kb@db:secret/kb",
         "mysql://kb:secret@db/kb",
     ],
 )
@@ -26,6 +27,15 @@ def test_an_address_of_a_database_that_can_be_misread_is_refused_and_not_told(tm
         read_settings(EngineSettings, {}, {"KB_STORE_URL": url}, tmp_path)
 
     assert not re.search("sec.?ret", str(refused.value))
+
+
+@pytest.mark.parametrize("endpoint", ["https://kb:secret@objects", "https://objects/?key=secret", "//objects?secret"])
+def test_a_refused_address_of_an_s3_server_shows_no_key(tmp_path: Path, endpoint: str) -> None:
+    """I9"""
+    with pytest.raises(SettingsError, match="KB_S3_ENDPOINT") as refused:
+        read_settings(EngineSettings, {}, {"KB_S3_ENDPOINT": endpoint}, tmp_path)
+
+    assert "secret" not in str(refused.value)
 
 
 def test_where_the_base_is_is_told_without_the_password() -> None:

@@ -66,6 +66,9 @@ def _check_bucket_url(url: str) -> str:
     return url.rstrip("/")
 
 
+_HOST = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*)(:\d*)?")
+
+
 def _check_store_url(url: SecretStr) -> SecretStr:
     parts = urlsplit(url.get_secret_value())
     # With either elsewhere, a part of a password would be taken for the name of a host or a database.
@@ -73,6 +76,8 @@ def _check_store_url(url: SecretStr) -> SecretStr:
         parts.netloc.count("@") <= 1
         and "@" not in parts.path + parts.query + parts.fragment
         and not re.search(r"\s", parts.netloc)
+        # A port that is none would be shown, and may be a password as well.
+        and all(_HOST.fullmatch(host) for host in parts.netloc.rpartition("@")[2].split(","))
     )
     is_named = parts.scheme in {"postgresql", "postgres"} and parts.path.strip("/")
     if url.get_secret_value() and not (is_plain and is_named):

@@ -176,8 +176,8 @@ def complain_of_value(given: Given, option: str, program: type[ProgramSettings])
 
 
 def without_password(value: object) -> str:
-    """Of a value that may be an address."""
-    return re.sub(r"//[^/]*@", "//***@", str(value))
+    """Of a value that may be an address; without its query as well, in which there may be a key."""
+    return re.sub(r"(//[^?]*\?).*", r"\1***", re.sub(r"//[^/]*@", "//***@", str(value)), flags=re.DOTALL)
 
 
 def _option_of(program: type[ProgramSettings], name: str) -> Option:
