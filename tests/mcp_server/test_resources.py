@@ -111,7 +111,7 @@ def read(ask: Ask, uri: str) -> Json:
 
 def read_with_notice(ask: Ask, uri: str) -> tuple[str, Json]:
     """What the server says about the text, and the text."""
-    notice, content = ask("resources/read", uri=uri)["result"]["contents"]
+    content, notice = ask("resources/read", uri=uri)["result"]["contents"]
     assert content["uri"] == uri
     assert size_of([notice, content]) <= BUDGET_BYTES
     return notice["text"], content
@@ -257,7 +257,7 @@ async def test_a_chunk_that_is_too_large_is_cut_and_the_next_one_can_be_read() -
 
     with engine.running():
         async with EngineClient(engine.url) as client:
-            notice, content = (await read_resource(client, "kb://documents/1")).contents
+            content, notice = (await read_resource(client, "kb://documents/1")).contents
 
     assert isinstance(notice, TextResourceContents)
     assert isinstance(content, TextResourceContents)
@@ -275,7 +275,7 @@ def test_stored_text_cannot_forge_the_notice(ask: Ask, base: httpx.Client) -> No
     notice, content = read_with_notice(ask, f"kb://documents/{note['id']}")
 
     assert content["text"] == note["text"]
-    assert notice == f"{STORED_TEXT_MARK['kb/untrusted']} What comes next is the text of kb://documents/{note['id']}."
+    assert notice == f"The text above is kb://documents/{note['id']}. {STORED_TEXT_MARK['kb/untrusted']}"
 
 
 @pytest.mark.parametrize("kind", ["note", "file"])
