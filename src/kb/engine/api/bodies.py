@@ -54,10 +54,17 @@ def _take_whole_number(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _take_shown(title: object) -> object:
+    """Without control characters. A title of nothing else is blank."""
+    if not isinstance(title, str) or not title:
+        return title
+    return without_control_characters(title) or " "
+
+
 Whole = BeforeValidator(_take_whole_number)
 Text = Annotated[str, Field(min_length=1, max_length=MAX_NOTE_CHARACTERS, pattern=NOT_BLANK)]
 # Titles are only shown. Tags and source paths are kept as they are, because clients find documents by them.
-Shown = BeforeValidator(lambda title: without_control_characters(title) if isinstance(title, str) else title)
+Shown = BeforeValidator(_take_shown)
 Title = Annotated[str, Field(min_length=1, max_length=MAX_GIVEN_TITLE_CHARACTERS, pattern=NOT_BLANK), Shown]
 Tag = Annotated[str, Field(min_length=1, max_length=MAX_TAG_CHARACTERS, pattern=NOT_BLANK), AfterValidator(str.strip)]
 Tags = Annotated[list[Tag], Field(max_length=MAX_TAGS)]

@@ -102,7 +102,7 @@ class Guard:
         is_api = scope["path"].startswith(API_PREFIX)
         # A link on another page may lead to the engine's page.
         if is_api or "origin" in headers:
-            own_origin = origin_of_own_pages(scope["scheme"], headers)
+            own_origin = origin_of_own_pages(scope.get("scheme", "http"), headers)
             if not self._names.allow_sender(headers, own_origin=own_origin):
                 return Refusal("forbidden", FOREIGN_PAGE)
         if is_api and not self._keys.is_open:
