@@ -58,7 +58,7 @@ ANSWERS: dict[str, object] = {
     "/jobs/1": JOB,
     "/notes/1/revisions": {"revisions": REVISIONS, "total": 2, "limit": 20, "offset": 0},
     "/notes/1": NOTE,
-    "/tags": {"tags": [{"name": HOSTILE, "count": 1}]},
+    "/tags": {"tags": [{"name": HOSTILE, "count": 1}], "total": 1},
     "/documents/1/tags": NOTE,
     "/search": {"results": [HIT], "total": 1, "took_ms": 1, "suggestion": HOSTILE},
     "/status": {
