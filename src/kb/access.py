@@ -57,11 +57,11 @@ def _is_sent_by_another_page(headers: Headers) -> bool:
     """Whether a browser says so in Sec-Fetch-Site, which it sends without an Origin too.
 
     `none` means an address that a person typed, which is a navigation. Extensions send `none` as well, but for them
-    it is no navigation.
+    it is no navigation. Chromium also sends `none` when a page has it load an address in advance (Sec-Purpose).
     """
     sites = {site.lower() for site in headers.getlist("sec-fetch-site")}
     if sites == {"none"}:
-        return headers.get("sec-fetch-mode") != "navigate"
+        return headers.get("sec-fetch-mode") != "navigate" or "sec-purpose" in headers
     return not sites <= {"same-origin"}
 
 

@@ -104,6 +104,8 @@ PAGES: dict[str, Page] = {
     "a stream of events": get(origin(EVIL), *site("cross-site", "cors")),
     "a navigation": get(*site("cross-site", "navigate", "document")),
     "a navigation of a sibling": get(*site("same-site", "navigate", "document")),
+    "a speculation rule": get(("Sec-Purpose", "prefetch"), *site("none", "navigate", "document")),
+    "a speculation rule to draw": get(("Sec-Purpose", "prefetch;prerender"), *site("none", "navigate", "document")),
     "a frame": get(*site("cross-site", "navigate", "iframe")),
     "a picture": get(*site("cross-site", "no-cors", "image")),
     "a script": get(*site("cross-site", "no-cors", "script")),
