@@ -3,10 +3,13 @@
 The store cuts a page at `MAX_ANSWER_BYTES`. A byte that is stored may become six in JSON, so JSON is cut as well.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TypeVar
 
-from anyio import CapacityLimiter, to_thread
+from anyio import CancelScope, CapacityLimiter, to_thread
 from fastapi import Request, Response
 from pydantic_core import to_json
 from starlette.requests import ClientDisconnect
@@ -25,6 +28,18 @@ MAX_HELD_BYTES = 40 * MAX_ANSWER_BYTES
 # A smaller answer is never refused.
 SMALL_BYTES = 64 * 1024
 PIECE_BYTES = 64 * 1024
+# Before that, nobody can say how fast a client is.
+TAKEN_WITHIN_SECONDS = 2.0
+
+
+@dataclass(eq=False)
+class Sending:
+    """An answer on its way to its client."""
+
+    size_bytes: int
+    began: float = field(default_factory=time.monotonic)
+    taken_bytes: int = 0
+    scope: CancelScope = field(default_factory=CancelScope)
 
 
 class LargeAnswers:
@@ -32,13 +47,44 @@ class LargeAnswers:
 
     def __init__(self) -> None:
         self.turns = CapacityLimiter(READINGS_AT_A_TIME)
-        self.held_bytes = 0
+        self._sendings: set[Sending] = set()
+
+    @contextmanager
+    def hold(self, size_bytes: int) -> Iterator[Sending]:
+        """The block sends the answer, and ends early if others need its room.
+
+        Raises `TooManyRequests` if clients have too much to take already.
+        """
+        if size_bytes > SMALL_BYTES:
+            self._make_room(size_bytes)
+        sending = Sending(size_bytes)
+        self._sendings.add(sending)
+        try:
+            with sending.scope:
+                yield sending
+        finally:
+            self._sendings.discard(sending)
+
+    def _make_room(self, size_bytes: int) -> None:
+        """By ending the answer whose client is the slowest: otherwise slow clients could keep out all others."""
+        now = time.monotonic()
+        while self._sendings and sum(one.size_bytes for one in self._sendings) + size_bytes > MAX_HELD_BYTES:
+            large = [one for one in self._sendings if one.size_bytes > SMALL_BYTES]
+            slow = [one for one in large if now - one.began > TAKEN_WITHIN_SECONDS]
+            if not slow:
+                raise TooManyRequests(
+                    "Too many large answers are being sent. Try again shortly, or ask for a smaller page."
+                )
+            slowest = min(slow, key=lambda one: one.taken_bytes / (now - one.began))
+            slowest.scope.cancel()
+            self._sendings.discard(slowest)
 
 
 class LargeAnswer(Response):
     """Sent in pieces, no faster than its client takes them: as a whole, it would be copied first.
 
-    Raises `TooManyRequests` if clients have too much to take already.
+    Raises `TooManyRequests` if clients have too much to take already, and breaks off if its own client is the slowest
+    of them.
     """
 
     media_type = "application/json"
@@ -46,19 +92,13 @@ class LargeAnswer(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answers: LargeAnswers = scope["app"].state.large_answers
         size = len(self.body)
-        if size > SMALL_BYTES and answers.held_bytes and answers.held_bytes + size > MAX_HELD_BYTES:
-            raise TooManyRequests(
-                "Too many large answers are being sent. Try again shortly, or ask for a smaller page."
-            )
-        answers.held_bytes += size
-        try:
+        with answers.hold(size) as sending:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             for begin in range(0, size, PIECE_BYTES):
                 piece = self.body[begin : begin + PIECE_BYTES]
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
+                sending.taken_bytes = begin
             await send({"type": "http.response.body"})
-        finally:
-            answers.held_bytes -= size
 
 
 async def read_in_turn(request: Request, read: Callable[[], Response]) -> Response:
