@@ -13,8 +13,11 @@ def version_in(server: str) -> str | None:
 
 
 def asks_for_key(status: int, answer: object) -> bool:
-    """Whether an engine refuses like this a request without a key; behind a proxy its `Server` may be missing."""
-    return status == 401 and isinstance(answer, dict) and answer.get("code") == "unauthorized"
+    """Whether an engine refuses like this a request without a key; behind a proxy its `Server` may be missing.
+
+    Other programs have a code `unauthorized` too, but no problem of this type.
+    """
+    return status == 401 and isinstance(answer, dict) and answer.get("type") == "urn:kb:problem:unauthorized"
 
 
 def is_supported(engine_version: str) -> bool:

@@ -53,6 +53,16 @@ def test_stranger_gets_no_key(kb: Kb, arguments: list[str], status: int) -> None
     assert with_key(arrived) == []
 
 
+@pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: arguments[0])
+def test_stranger_with_codes_like_ours_gets_no_key(kb: Kb, arguments: list[str]) -> None:
+    """C6"""
+    with listener((401, {"code": "unauthorized", "message": "Log in."}, NO_KB)) as (url, arrived):
+        kb(*arguments, KB_ENGINE_URL=url, KB_API_KEY=KEY)
+
+    assert arrived
+    assert with_key(arrived) == []
+
+
 def test_stranger_is_named(kb: Kb) -> None:
     """C6"""
     with listener((401, b"<h1>Log in</h1>", NO_KB)) as (url, arrived):
@@ -86,7 +96,8 @@ def test_engine_gets_the_key_once_it_is_known(kb: Kb) -> None:
 
 def test_engine_behind_a_proxy_gets_the_key(kb: Kb) -> None:
     """C6: the proxy publishes nothing but the API, under its own name."""
-    locked = (401, {"code": "unauthorized", "detail": "Send the engine's key."}, NO_KB)
+    problem = {"type": "urn:kb:problem:unauthorized", "code": "unauthorized", "detail": "Send the engine's key."}
+    locked = (401, problem, NO_KB)
     page = (200, {**STATUS, "jobs": [], "total": 0, "limit": 100, "offset": 0}, NO_KB)
     with listener((404, b"<h1>nginx</h1>", NO_KB), locked, page) as (url, arrived):
         result = kb("jobs", KB_ENGINE_URL=url, KB_API_KEY=KEY)
