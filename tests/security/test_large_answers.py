@@ -175,16 +175,17 @@ def test_answers_that_nobody_takes_do_not_use_up_memory(program: EngineProgram, 
     assert small.is_success
 
 
-def test_clients_that_read_slowly_keep_no_large_answer_from_others(program: EngineProgram) -> None:
+@pytest.mark.parametrize("path", ["/documents?limit=1000", "/export"])
+def test_clients_that_read_slowly_keep_no_large_answer_from_others(program: EngineProgram, path: str) -> None:
     """E33."""
-    slow = partial(read_slowly, get(f"{V1}/documents?limit=1000"))
+    slow = partial(read_slowly, get(f"{V1}{path}"))
     with (
         crowd(address_of(program.url), {slow: UNREAD}) as present,
         httpx.Client(base_url=f"{program.url}{V1}", trust_env=False, timeout=120) as http,
     ):
 
         def is_served() -> bool:
-            return read(http, "/documents?limit=1000") == 200
+            return read(http, path) == 200
 
         wait_until(is_served, "a client that reads at once is served", within_seconds=ROOM_WITHIN_SECONDS)
         wait_until(lambda: present() < UNREAD, "the slowest make room", within_seconds=ROOM_WITHIN_SECONDS)

@@ -15,8 +15,8 @@ from starlette.requests import ClientDisconnect
 
 from kb.engine.api.answers import Answer
 from kb.engine.api.guard import media_type_of
+from kb.engine.api.large_answers import ExportAnswer
 from kb.engine.api.parameters import EngineDep
-from kb.engine.api.pieces import PiecesResponse
 from kb.engine.bundles import exporting, importing
 from kb.engine.bundles.bundle import MEDIA_TYPE
 from kb.engine.errors import KbError, TooManyRequests, Unavailable, UnsupportedFormat
@@ -41,12 +41,12 @@ class ImportAnswer(Answer):
 
 
 @router.get("/export", response_class=Response, responses=BUNDLE_ANSWER)
-def export_bundle(engine: EngineDep) -> PiecesResponse:
+def export_bundle(engine: EngineDep) -> ExportAnswer:
     """All documents with their originals, texts, chunks, vectors, tags, metadata and revisions, as one bundle.
 
     Its format is told in the reference page of bundles. A bundle that lacks its last member was cut off.
     """
-    return PiecesResponse(
+    return ExportAnswer(
         exporting.export_bundle(engine.store, engine.originals, engine.options.data_dir),
         media_type=MEDIA_TYPE,
         headers={"Content-Disposition": 'attachment; filename="kb-bundle.tar"'},

@@ -13,8 +13,9 @@ from anyio import CancelScope, CapacityLimiter, to_thread
 from fastapi import Request, Response
 from pydantic_core import to_json
 from starlette.requests import ClientDisconnect
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
+from kb.engine.api.pieces import PiecesResponse
 from kb.engine.errors import TooManyRequests
 from kb.engine.model import Page
 from kb.engine.model.limits import MAX_ANSWER_BYTES
@@ -28,7 +29,9 @@ MAX_HELD_BYTES = 40 * MAX_ANSWER_BYTES
 # A smaller answer is never refused.
 SMALL_BYTES = 64 * 1024
 PIECE_BYTES = 64 * 1024
-# Before that, nobody can say how fast a client is.
+# An export keeps the document that it sends on the disk, which may be much.
+MAX_EXPORTS = 16
+# How fast a client takes its answer is not known earlier.
 TAKEN_WITHIN_SECONDS = 2.0
 
 
@@ -36,40 +39,42 @@ TAKEN_WITHIN_SECONDS = 2.0
 class Sending:
     """An answer on its way to its client."""
 
-    size_bytes: int
+    size: int
     began: float = field(default_factory=time.monotonic)
     taken_bytes: int = 0
     scope: CancelScope = field(default_factory=CancelScope)
 
 
-class LargeAnswers:
-    """Those of one engine. Used by the loop that serves, and by no other thread."""
+class Sendings:
+    """Answers on their way, whose sizes together have a bound. Used by the loop that serves, and by no other thread."""
 
-    def __init__(self) -> None:
-        self.turns = CapacityLimiter(READINGS_AT_A_TIME)
-        self._sendings: set[Sending] = set()
+    def __init__(self, max_size: int, *, never_refused: int) -> None:
+        """Answers up to the size `never_refused` find room in any case."""
+        self._max_size = max_size
+        self._never_refused = never_refused
+        self._all: set[Sending] = set()
 
     @contextmanager
-    def hold(self, size_bytes: int) -> Iterator[Sending]:
+    def hold(self, size: int) -> Iterator[Sending]:
         """The block sends the answer, and ends early if others need its room.
 
         Raises `TooManyRequests` if clients have too much to take already.
         """
-        if size_bytes > SMALL_BYTES:
-            self._make_room(size_bytes)
-        sending = Sending(size_bytes)
-        self._sendings.add(sending)
+        if size > self._never_refused:
+            self._make_room(size)
+        sending = Sending(size)
+        self._all.add(sending)
         try:
             with sending.scope:
                 yield sending
         finally:
-            self._sendings.discard(sending)
+            self._all.discard(sending)
 
-    def _make_room(self, size_bytes: int) -> None:
+    def _make_room(self, size: int) -> None:
         """By ending the answer whose client is the slowest: otherwise slow clients could keep out all others."""
         now = time.monotonic()
-        while self._sendings and sum(one.size_bytes for one in self._sendings) + size_bytes > MAX_HELD_BYTES:
-            large = [one for one in self._sendings if one.size_bytes > SMALL_BYTES]
+        while self._all and sum(one.size for one in self._all) + size > self._max_size:
+            large = [one for one in self._all if one.size > self._never_refused]
             slow = [one for one in large if now - one.began > TAKEN_WITHIN_SECONDS]
             if not slow:
                 raise TooManyRequests(
@@ -77,7 +82,16 @@ class LargeAnswers:
                 )
             slowest = min(slow, key=lambda one: one.taken_bytes / (now - one.began))
             slowest.scope.cancel()
-            self._sendings.discard(slowest)
+            self._all.discard(slowest)
+
+
+class LargeAnswers:
+    """Those of one engine."""
+
+    def __init__(self) -> None:
+        self.turns = CapacityLimiter(READINGS_AT_A_TIME)
+        self.in_memory = Sendings(MAX_HELD_BYTES, never_refused=SMALL_BYTES)
+        self.exports = Sendings(MAX_EXPORTS, never_refused=0)
 
 
 class LargeAnswer(Response):
@@ -92,13 +106,27 @@ class LargeAnswer(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answers: LargeAnswers = scope["app"].state.large_answers
         size = len(self.body)
-        with answers.hold(size) as sending:
+        with answers.in_memory.hold(size) as sending:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             for begin in range(0, size, PIECE_BYTES):
                 piece = self.body[begin : begin + PIECE_BYTES]
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
-                sending.taken_bytes = begin
+                sending.taken_bytes += len(piece)
             await send({"type": "http.response.body"})
+
+
+class ExportAnswer(PiecesResponse):
+    """Raises `TooManyRequests` if there are too many, and breaks off if its own client is the slowest of them."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answers: LargeAnswers = scope["app"].state.large_answers
+
+        async def send_and_count(message: Message) -> None:
+            await send(message)
+            sending.taken_bytes += len(message.get("body", b""))
+
+        with answers.exports.hold(1) as sending:
+            await super().__call__(scope, receive, send_and_count)
 
 
 async def read_in_turn(request: Request, read: Callable[[], Response]) -> Response:
