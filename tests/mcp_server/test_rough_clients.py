@@ -3,7 +3,9 @@
 import json
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 
+import psutil
 import pytest
 from tests.engine_program import EngineProgram
 from tests.mcp_clients import RawClient
@@ -13,6 +15,9 @@ from tests.newest_protocol import newest_headers, newest_params
 from kb.client import Json
 
 WITHIN_SECONDS = 20
+CROWD = 100
+# 5,000 answers are 160 MB as text; what the crowd is sent before its clients have taken any is a tenth.
+CROWD_BYTES = 60_000_000
 PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
 
@@ -40,6 +45,22 @@ def post(url: str, body: str, *headers: str, path: str = "/mcp") -> str:
     with connect(url) as connection:
         connection.sendall(request.encode())
         return b"".join(iter(lambda: connection.recv(65_536), b"")).decode()
+
+
+def ask_without_reading(url: str, requests: int) -> socket.socket:
+    """A WebSocket on which so many requests for the list of tools are sent."""
+    connection = socket.socket()
+    # So that what is not read stays with the server.
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    host, port = url.removeprefix("http://").split(":")
+    connection.connect((host, int(port)))
+    upgrade = ("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13")
+    key = f"Sec-WebSocket-Key: {'A' * 22}=="
+    connection.sendall("\r\n".join(("GET /mcp HTTP/1.1", "Host: localhost", *upgrade, key, "", "")).encode())
+    assert b" 101 " in connection.recv(1000)
+    question = PING.replace("ping", "tools/list").encode()
+    connection.sendall((bytes([0x81, 0x80 | len(question), 0, 0, 0, 0]) + question) * requests)
+    return connection
 
 
 def test_an_offer_to_speak_http_2_is_passed_over_and_the_request_answered(program: McpProgram) -> None:
@@ -71,6 +92,19 @@ def test_a_client_that_goes_away_in_the_middle_leaves_no_trace(program: McpProgr
 
     assert client.request("ping")["result"] == {}
     assert len(program.log.read_text().splitlines()) == 1
+
+
+def test_answers_that_nobody_reads_take_neither_memory_nor_the_time_of_others(
+    program: McpProgram, client: RawClient
+) -> None:
+    process = psutil.Process(program.process.pid)
+    before = process.memory_info().rss
+    with ExitStack() as crowd:
+        for _ in range(CROWD):
+            crowd.enter_context(ask_without_reading(program.url, requests=50))
+
+        assert client.request("ping")["result"] == {}
+        assert process.memory_info().rss - before < CROWD_BYTES
 
 
 def test_a_million_faults_are_not_counted_but_the_first_is_named(client: RawClient) -> None:

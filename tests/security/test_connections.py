@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import httpx
@@ -23,6 +23,7 @@ from kb.engine.api.unread import BoundedBodies
 from kb.mcp import guard as mcp_guard
 from kb.serving import IS_ADMITTED, Limits
 from kb.serving.held_bodies import MANY_VALUES, MAX_VALUES
+from kb.serving.websockets import MAX_UNSENT_BYTES, WebSocketConnection
 
 THREE = Limits(connections=3)
 KEY = "the-key"
@@ -31,6 +32,8 @@ GET = b"GET /in HTTP/1.1\r\nHost: a\r\n\r\n"
 LARGE = b"GET /in/large HTTP/1.1\r\nHost: a\r\n\r\n"
 WHOLE = LARGE.replace(b"large", b"whole")
 LARGE_BYTES = 2_000_000
+LARGE_MESSAGES = MAX_UNSENT_BYTES // LARGE_BYTES * 2 // 3
+PING = b"\x89\xfd" + b"\0" * 4 + b"x" * 125
 WEBSOCKET = (
     b"GET /in HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
     b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n"
@@ -43,7 +46,12 @@ async def answer(scope: Scope, receive: Any, send: Any) -> None:
         scope[IS_ADMITTED] = True
     if scope["type"] == "websocket":
         await send({"type": "websocket.accept"})
-        await receive()
+        if scope["path"].endswith("large"):
+            message = {"type": "websocket.send", "text": "x" * LARGE_BYTES}
+            with suppress(OSError):
+                await asyncio.gather(*(send(message) for _ in range(LARGE_MESSAGES)))
+        while (await receive())["type"] != "websocket.disconnect":
+            pass
         return
     while (message := await receive())["type"] == "http.request" and message["more_body"]:
         pass
@@ -72,6 +80,10 @@ def connect(server: Server, sent: bytes, is_so: Callable[[Any], bool]) -> socket
 
 def is_unread(connection: Any) -> bool:
     return bool(connection.is_writing_paused)
+
+
+def has_upgraded(connection: Any) -> bool:
+    return isinstance(connection, WebSocketConnection) and connection.handshake_complete
 
 
 def has_request(connection: Any) -> bool:
@@ -172,7 +184,7 @@ CALLS = {"engine": f"{V1}/status", "mcp": "/mcp"}
 
 def scope_of(path: str, key: str = "") -> Scope:
     headers = [(b"host", b"a"), *((name.lower().encode(), value.encode()) for name, value in bearer(key).items())]
-    return {"type": "http", "method": "GET", "path": path, "headers": headers, "query_string": b""}
+    return {"type": "http", "method": "GET", "scheme": "http", "path": path, "headers": headers, "query_string": b""}
 
 
 @pytest.mark.parametrize("which", GUARDS)
@@ -252,3 +264,34 @@ def test_m6_a_subscription_of_many_values_keeps_no_other_message_waiting(running
     ):
         assert stream.headers["content-type"] == "text/event-stream"
         assert http.post("/mcp", json=ping).json()["result"] == {}
+
+
+def test_who_pings_and_does_not_read_is_not_read_either() -> None:
+    with open_server(answer, Limits()) as server, connect(server, WEBSOCKET, has_upgraded) as client:
+        (connection,) = server.connections
+        while not connection.is_writing_paused:
+            client.sendall(PING)
+        wait_until(lambda: not connection.transport.is_reading())
+
+        def is_read_again() -> bool:
+            client.recv(1_000_000)
+            return connection.transport.is_reading() and not connection.is_writing_paused
+
+        wait_until(is_read_again)
+
+
+def test_of_websockets_with_too_much_unread_the_first_is_ended() -> None:
+    large = WEBSOCKET.replace(b"/in", b"/in/large")
+    with open_server(answer, Limits()) as server, ExitStack() as opened:
+        clients = [opened.enter_context(connect(server, large, is_unread)) for _ in range(2)]
+
+        wait_until(lambda: len(server.connections) == 1)
+        remaining = clients[1].getsockname()
+        assert [one.client for one in server.connections] == [remaining]
+
+
+def test_a_websocket_with_unread_answers_does_not_keep_a_server_from_stopping(caplog: pytest.LogCaptureFixture) -> None:
+    with ExitStack() as opened, open_server(answer, Limits()) as server:
+        opened.enter_context(connect(server, WEBSOCKET.replace(b"/in", b"/in/large"), is_unread))
+
+    assert "graceful shutdown exceeded" not in caplog.text

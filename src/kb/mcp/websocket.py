@@ -4,6 +4,7 @@ import uuid
 from contextlib import closing
 
 import anyio
+import anyio.lowlevel
 from mcp.types import JSONRPCNotification, JSONRPCRequest
 from pydantic_core import to_json
 from starlette.types import Message
@@ -58,15 +59,16 @@ class _Conversation:
         self._version = DEFAULT_VERSION
         self._under_way = 0
         self._held: set[Body] = set()
-        self._sending = anyio.Lock()
 
     async def send(self, message: Json) -> None:
-        async with self._sending:
-            try:
-                await self._websocket.send_text(to_json(message).decode())
-            except (WebSocketDisconnect, RuntimeError):
-                # The client is gone; `listen` learns it too, and ends what is under way.
-                return
+        await self._send(to_json(message).decode())
+
+    async def _send(self, text: str) -> None:
+        try:
+            await self._websocket.send_text(text)
+        except (WebSocketDisconnect, RuntimeError):
+            # The client is gone; `listen` learns it too, and ends what is under way.
+            return
 
     async def listen(self, group: anyio.abc.TaskGroup) -> None:
         while True:
@@ -81,6 +83,8 @@ class _Conversation:
                     self._exchange.cancel(self._session, message)
                 elif isinstance(message, JSONRPCRequest):
                     self._begin(message, body, group)
+                    # Its answer may be one that the client does not take; then nothing more is read.
+                    await anyio.lowlevel.checkpoint()
                     continue
             except Malformed as malformed:
                 await self.send(malformed.answer)
@@ -95,22 +99,27 @@ class _Conversation:
 
     async def _answer(self, request: JSONRPCRequest, body: Body) -> None:
         try:
-            is_silent = isinstance(request, SilentRequest)
-            answer = await self._exchange.answer(
-                request,
-                self._websocket,
-                session=None if is_silent else self._session,
-                version=self._version,
-                notify=self.send,
-            )
-            if answer is not None and request.method == "initialize" and "result" in answer:
-                self._version = answer["result"]["protocolVersion"]
-            if answer is not None and not is_silent:
-                await self.send(answer)
+            answer = await self._render_answer(request)
+            if answer is not None:
+                await self._send(answer)
         finally:
             # Only now: answers that nobody reads count too.
             self._under_way -= 1
             self._let_go(body)
+
+    async def _render_answer(self, request: JSONRPCRequest) -> str | None:
+        """As text, which while it waits takes a quarter of the room."""
+        is_silent = isinstance(request, SilentRequest)
+        answer = await self._exchange.answer(
+            request,
+            self._websocket,
+            session=None if is_silent else self._session,
+            version=self._version,
+            notify=self.send,
+        )
+        if answer is not None and request.method == "initialize" and "result" in answer:
+            self._version = answer["result"]["protocolVersion"]
+        return None if answer is None or is_silent else to_json(answer).decode()
 
     def _let_go(self, body: Body) -> None:
         self._held.remove(body)
