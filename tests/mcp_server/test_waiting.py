@@ -5,7 +5,7 @@ import json
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from kb.mcp.file_roots import FileRoots
 from kb.mcp.toolsets.kb import KB_TOOLS
 from kb.mcp.uploads import open_uploads
 from kb.mcp.watched_engine import WatchedEngine
-from kb.mcp.websocket import MOST_UNDER_WAY
+from kb.mcp.websocket import MOST_UNDER_WAY, MOST_UNDER_WAY_TOGETHER
 
 WAIT_SECONDS = 20
 SLOW_CALL = {"name": "kb_status", "arguments": {}}
@@ -139,16 +139,24 @@ def test_a_request_cancelled_over_a_websocket_is_not_answered_and_the_next_one_i
         connection.close()
 
 
-def test_one_websocket_cannot_pile_up_calls_without_end(program: McpProgram) -> None:
-    with connect(program.url.replace("http", "ws") + "/mcp", proxy=None) as websocket:
-        for request_id in range(MOST_UNDER_WAY + 1):
-            call = {"jsonrpc": "2.0", "id": request_id, "method": "tools/call", "params": SLOW_CALL}
-            websocket.send(json.dumps(call))
-
-        refused = json.loads(websocket.recv(WAIT_SECONDS))
-
-    assert refused["id"] == MOST_UNDER_WAY
+def call_until_refused(program: McpProgram, opened: ExitStack) -> int:
+    """The id of the first call that a new WebSocket may not make; those before it stay under way."""
+    websocket = opened.enter_context(connect(program.url.replace("http", "ws") + "/mcp", proxy=None))
+    for request_id in range(MOST_UNDER_WAY + 1):
+        call = {"jsonrpc": "2.0", "id": request_id, "method": "tools/call", "params": SLOW_CALL}
+        websocket.send(json.dumps(call))
+    refused = json.loads(websocket.recv(WAIT_SECONDS))
     assert refused["error"]["data"]["error_type"] == "too_many_requests"
+    request_id = refused["id"]
+    return int(request_id)
+
+
+def test_neither_one_websocket_nor_many_pile_up_calls_without_end(program: McpProgram) -> None:
+    full = MOST_UNDER_WAY_TOGETHER // MOST_UNDER_WAY
+    with ExitStack() as opened:
+        allowed = [call_until_refused(program, opened) for _ in range(full + 1)]
+
+    assert allowed == [*[MOST_UNDER_WAY] * full, 0]
 
 
 def test_calls_that_wait_for_the_same_silent_engine_are_told_of_it_together(

@@ -20,6 +20,8 @@ from kb.serving.held_bodies import Bodies, Body, NoRoom, TooManyValues
 PROTOCOL = "mcp"
 # Of one connection. More than any agent has; a client that never waits for answers cannot pile up work.
 MOST_UNDER_WAY = 128
+# Of all connections at one address. The engine's answers come one after the other, also those for clients of HTTP.
+MOST_UNDER_WAY_TOGETHER = 512
 
 
 class WebSocketEndpoint:
@@ -27,12 +29,13 @@ class WebSocketEndpoint:
         self._exchange = exchange
         self._announcements = announcements
         self._bodies = bodies
+        self._conversations: set[_Conversation] = set()
 
     async def serve(self, websocket: WebSocket) -> None:
         # A browser hangs up unless one of the protocols it offered is taken; the key must not be that one.
         chosen = PROTOCOL if PROTOCOL in offered_protocols(websocket.headers) else None
         await websocket.accept(subprotocol=chosen)
-        with closing(_Conversation(websocket, self._exchange, self._bodies)) as conversation:
+        with closing(_Conversation(websocket, self._exchange, self._bodies, self._conversations)) as conversation:
             await self._converse(conversation)
 
     async def _converse(self, conversation: "_Conversation") -> None:
@@ -51,7 +54,11 @@ class WebSocketEndpoint:
 
 
 class _Conversation:
-    def __init__(self, websocket: WebSocket, exchange: Exchange, bodies: Bodies) -> None:
+    def __init__(
+        self, websocket: WebSocket, exchange: Exchange, bodies: Bodies, conversations: "set[_Conversation]"
+    ) -> None:
+        self._conversations = conversations
+        self._conversations.add(self)
         self._websocket = websocket
         self._exchange = exchange
         self._bodies = bodies
@@ -94,6 +101,9 @@ class _Conversation:
         if self._under_way >= MOST_UNDER_WAY:
             told = f"There are {MOST_UNDER_WAY} requests under way on this connection. Wait for some of them."
             raise Malformed(error_message(request.id, SERVER_ERROR, told, "too_many_requests"))
+        if sum(one._under_way for one in self._conversations) >= MOST_UNDER_WAY_TOGETHER:
+            told = "There are too many requests under way on all connections. Try again shortly."
+            raise Malformed(error_message(request.id, SERVER_ERROR, told, "too_many_requests"))
         self._under_way += 1
         group.start_soon(self._answer, request, body)
 
@@ -127,6 +137,7 @@ class _Conversation:
 
     def close(self) -> None:
         """Of what was cancelled before it began."""
+        self._conversations.discard(self)
         for body in [*self._held]:
             self._let_go(body)
 
