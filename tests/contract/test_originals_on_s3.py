@@ -12,7 +12,7 @@ from obstore.store import S3Store
 from tests.originals import Clock, everything, is_kept, keep, list_copies, nothing
 from tests.servers.seaweedfs import SeaweedFs
 
-from kb.engine.errors import Unavailable, Unreachable
+from kb.engine.errors import Conflict, Unavailable, Unreachable
 from kb.engine.originals import Bucket, open_originals
 from kb.engine.originals.bucket import GRACE, BucketOriginals, open_bucket
 
@@ -66,6 +66,26 @@ def test_of_several_copies_the_newest_stays(on_s3: BucketOriginals, objects: S3S
 
     assert list_copies(objects, NAME) == [newest]
     assert is_kept(on_s3, NAME)
+
+
+def test_base_below_the_prefix_keeps_its_objects(
+    on_s3: BucketOriginals, bucket: Bucket, tmp_path: Path, clock: Clock
+) -> None:
+    """Its prefix may end like the name of an original."""
+    below = replace(bucket, url=f"{bucket.url}/{NAME}")
+    with open_bucket(below, tmp_path / "below" / "transit") as others:
+        others.belong_to("theirs")
+        keep(others, b"content")
+        clock.ahead = LONG_AFTER
+
+        on_s3.release([NAME], nothing)
+        on_s3.release_all(nothing)
+        on_s3.remove_strays(nothing)
+
+        assert is_kept(others, NAME)
+        assert not is_kept(on_s3, NAME)
+        with pytest.raises(Conflict, match="belong to another base"):
+            others.belong_to("ours")
 
 
 def test_what_is_old_is_looked_at_once_a_day(on_s3: BucketOriginals, clock: Clock) -> None:

@@ -70,7 +70,8 @@ RETRIES = 3
 OWNER = "base"
 # The last is where a machine in AWS would be given the key of its role.
 SIGNS_OF_A_WRONG_KEY = ("401 Unauthorized", "403 Forbidden", "/latest/api/token")
-_COPY = re.compile(r"([0-9a-f]{64})/[^/]+")
+# No other name: below this prefix there may be another base, whose prefix ends like the name of an original.
+_COPY = re.compile(r"[0-9a-f]{64}/[0-9]{8}T[0-9]{6}\.[0-9]{6}-[0-9a-f]{8}")
 
 
 @contextmanager
@@ -222,7 +223,12 @@ class BucketOriginals:
         if not is_name_of_original(name):
             return []
         with translated_errors():
-            return [copy for page in obstore.list(self._store, name, chunk_size=LISTED_AT_ONCE) for copy in page]
+            return [
+                copy
+                for page in obstore.list(self._store, name, chunk_size=LISTED_AT_ONCE)
+                for copy in page
+                if _COPY.fullmatch(copy["path"])
+            ]
 
     def _list_all(self, *, since: datetime | None = None) -> Iterator[list["ObjectMeta"]]:
         """Page by page. If the copies of an original stand on two pages, one too many is kept for now."""
