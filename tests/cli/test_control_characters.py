@@ -164,3 +164,31 @@ def test_incomplete_answer_is_an_error_without_a_traceback(kb: Kb, arguments: li
     assert "Traceback" not in result.output
     if result.exit_code == 1:
         assert f"{url} answered cannot be used" in result.stderr or "doctor" in arguments
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["doctor", "--quick"]], ids=" ".join)
+def test_answer_that_cannot_be_unpacked_is_not_an_engines(kb: Kb, arguments: list[str]) -> None:
+    """C6"""
+    with scripted_engine(lambda *request: (200, b"not packed", {"Content-Encoding": "gzip"})) as url:
+        result = kb(*arguments, KB_ENGINE_URL=url)
+
+    assert result.exit_code == 6
+    assert f"{url} is not a kb engine" in result.output
+
+
+def test_number_that_is_infinite_is_an_error_with_its_way(kb: Kb) -> None:
+    """C6: the error may be one of kb's own, and then only the way to it helps whoever gets the report."""
+    with scripted_engine(lambda *request: (200, b'{"documents": [{"id": Infinity}], "total": 1}')) as url:
+        result = kb("list", "--ids", KB_ENGINE_URL=url)
+
+    assert result.exit_code == 1
+    assert re.search(r"\(OverflowError at documents\.py line \d+, documents\.py line \d+, main\.py ", result.stderr)
+
+
+def test_export_that_leads_elsewhere_is_refused(kb: Kb, tmp_path: Path) -> None:
+    """C6: a redirection is no answer of an engine, and its body was not read."""
+    with scripted_engine(lambda *request: (302, b"", {"Location": "http://127.0.0.1:1/"})) as url:
+        result = kb("export", str(tmp_path / "bundle.kb"), KB_ENGINE_URL=url)
+
+    assert result.exit_code == 6
+    assert f"{url} is not a kb engine" in result.stderr

@@ -65,7 +65,7 @@ def call_engine(engine_url: str | None, work: Callable[[EngineClient], Awaitable
         return asyncio.run(_call(settings, work))
     except KeyboardInterrupt:
         end_with(STOPPED, Exit.INTERRUPTED)
-    except (httpx.HTTPStatusError, httpx.TransportError, NotAnEngine, EngineTooOld) as error:
+    except (httpx.HTTPStatusError, httpx.RequestError, NotAnEngine, EngineTooOld) as error:
         failure = _explain(error, settings.engine_url)
         end_with(failure.sentence, failure.exit)
 
@@ -82,7 +82,7 @@ def _explain(error: Exception, url: str) -> Failure:
             return failure_of(error.response)
         case EngineTooOld():
             return Failure(f"{error} {HOW_TO_UPDATE}", Exit.REFUSED)
-        case NotAnEngine():
+        case NotAnEngine() | httpx.DecodingError():
             return Failure(not_an_engine(url), Exit.UNREACHABLE)
         case httpx.ReadTimeout() | httpx.WriteTimeout():
             return Failure(engine_is_silent(url), Exit.UNREACHABLE)

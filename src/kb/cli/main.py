@@ -27,7 +27,7 @@ class Kb(CommandsOnDemand):
             from kb.cli.render.problems import STOPPED
 
             end_with(STOPPED, Exit.INTERRUPTED)
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
             from kb.cli.calling import called_engine
             from kb.cli.render.problems import unusable_answer
 

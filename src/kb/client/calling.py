@@ -137,7 +137,7 @@ class EngineConnection:
     ) -> AsyncIterator[httpx.Response]:
         headers = await self._headers(headers)
         async with self._turn, self._http.stream("GET", f"/api/v1{path}", headers=headers, **request) as response:
-            if response.is_error:
+            if not response.is_success:
                 await response.aread()
             yield response.raise_for_status()
 

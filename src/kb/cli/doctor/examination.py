@@ -87,8 +87,9 @@ class Doctor:
             advice = "Look at its log. If it is stuck, stop it and start it again: nothing that was added is lost."
             self.tell(Check("engine", Verdict.WRONG, f"The engine at {url} does not answer", advice))
             return Exit.UNREACHABLE
-        except (httpx.TransportError, NotAnEngine) as error:
-            told = str(error) if isinstance(error, NotAnEngine) else f"There is no engine at {url}"
+        except (httpx.RequestError, NotAnEngine) as error:
+            is_other = isinstance(error, NotAnEngine | httpx.DecodingError)
+            told = str(NotAnEngine(url)) if is_other else f"There is no engine at {url}"
             advice = "Start one with `kb up`, or set KB_ENGINE_URL to where it runs."
             self.tell(Check("engine", Verdict.WRONG, told, advice))
             return Exit.UNREACHABLE

@@ -12,6 +12,9 @@ HOW_TO_UPDATE = (
     "Where it runs, stop it, install the version of this client, and start it again with `kb up`; in containers, run "
     "`docker compose up --detach --build` with the newer sources. It brings its data up to date by itself."
 )
+# An error of kb itself shows where it began; what is nested too deeply would fill the screen.
+MOST_FRAMES = 5
+_KB = Path(__file__).parents[2]
 _ADVICE = {
     "unauthorized": "Set KB_API_KEY (or KB_API_KEY_FILE) to the engine's key.",
     "forbidden": "Set KB_API_KEY (or KB_API_KEY_FILE) to a key that can write.",
@@ -38,11 +41,15 @@ def not_an_engine(url: str) -> str:
 
 
 def unusable_answer(url: str, error: Exception) -> str:
-    """With the place where it was noticed, for a report; the error's own words may be those of the answer."""
-    noticed = traceback.extract_tb(error.__traceback__)[-1]
+    """With the way to the error through kb, for a report: the error may be one of kb's own.
+
+    The error's own words are left out. They may be those of the answer.
+    """
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(_KB)]
+    way = ", ".join(f"{Path(frame.filename).name} line {frame.lineno}" for frame in reversed(frames[-MOST_FRAMES:]))
     return (
-        f"What the engine at {url} answered cannot be used ({type(error).__name__} in {Path(noticed.filename).name}, "
-        f"line {noticed.lineno}). Compare the two versions that `kb version` shows. If they are the same, report this."
+        f"What the engine at {url} answered cannot be used ({type(error).__name__} at {way}). Compare the two versions "
+        "that `kb version` shows. If they are the same, report this."
     )
 
 
