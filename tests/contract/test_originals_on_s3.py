@@ -2,13 +2,15 @@
 
 import hashlib
 import sys
-from collections.abc import Iterator
+import traceback
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from obstore.store import S3Store
+from tests.cli.scripted_engine import Answer, scripted_engine
 from tests.originals import Clock, everything, is_kept, keep, list_copies, nothing
 from tests.servers.seaweedfs import SeaweedFs
 
@@ -188,6 +190,25 @@ def test_files_on_their_way_go_with_the_process_that_has_them(bucket: Bucket, tm
             assert incoming.path.exists()
 
     assert [path.name for path in transit.iterdir()] == ["lock"]
+
+
+def test_what_the_server_sends_is_not_logged(bucket: Bucket, tmp_path: Path) -> None:
+    """E2: many servers quote the request that they refuse, with the name of the key."""
+
+    def refuse(method: str, path: str, headers: Mapping[str, str]) -> Answer:
+        return 403, f"<Error><Message>{headers['authorization']}</Message></Error>".encode()
+
+    with (
+        scripted_engine(refuse) as url,
+        open_bucket(replace(bucket, endpoint=url, access_key="name-of-the-key"), tmp_path / "transit") as originals,
+        pytest.raises(Unreachable) as caught,
+    ):
+        originals.check(NAME)
+
+    logged = "".join(traceback.format_exception(caught.value))
+    assert "refuses the key" in logged
+    assert "status code: 403" in logged
+    assert "name-of-the-key" not in logged
 
 
 def test_without_the_client_it_is_told_how_to_install_it(

@@ -259,7 +259,8 @@ class BucketOriginals:
                 try:
                     piece = obstore.get_range(self._store, copy["path"], start=start, length=length).to_bytes()
                 except FileNotFoundError as error:
-                    raise Unreachable("An original was removed while it was read. Try again.") from error
+                    cause = _ClientError(_without_answer(str(error)))
+                    raise Unreachable("An original was removed while it was read. Try again.") from cause
             yield piece
 
 
@@ -301,7 +302,19 @@ def translated_errors() -> Iterator[None]:
     try:
         yield
     except (BaseError, FileNotFoundError) as error:
-        raise Unreachable(_explain(error)) from error
+        # The error itself would be logged with what the server sent, and many servers send the name of the key back.
+        raise Unreachable(_explain(error)) from _ClientError(_without_answer(str(error)))
+
+
+class _ClientError(Exception):
+    """What the client of S3 says about a request, for the log."""
+
+
+def _without_answer(told: str) -> str:
+    """In one line: what was asked for and which status came back, without what else the server sent."""
+    head, status, _ = told.partition("status code: ")
+    line = " ".join(head.partition("\n\nDebug source:")[0].split())
+    return f"{line} {status}{told[len(head + status) :][:3]}" if status else line
 
 
 def _explain(error: Exception) -> str:
