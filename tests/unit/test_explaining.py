@@ -109,10 +109,26 @@ def test_a_file_that_is_no_toml_is_a_problem_and_the_environment_is_still_shown(
     assert option(explanation, "port").value == "8124"
 
 
-def test_a_password_in_a_wrong_address_is_not_shown(tmp_path: Path) -> None:
-    explanation = explain(tmp_path, "", KB_ENGINE_URL="http://me:hidden@host:1")
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://me:hidden@host:1", "http://me:a/hidden@host", "http://me:a hidden@host", "http://me:@hidden@host"),
+        *("https:/me:hidden@host", "me:hidden@host", "http://host?key=hidden", "http://host/#hidden"),
+    ],
+)
+def test_a_password_in_a_wrong_address_is_not_shown(tmp_path: Path, url: str) -> None:
+    explanation = explain(tmp_path, "", KB_ENGINE_URL=url)
 
+    assert explanation.problems
     assert "hidden" not in repr(explanation)
+
+
+def test_key_in_place_of_its_file_is_not_shown(tmp_path: Path) -> None:
+    """E2"""
+    problems = explain(tmp_path, "", KB_API_KEY_FILE="hidden").problems
+
+    assert problems[0].startswith("KB_API_KEY_FILE names a file that is not there")
+    assert "hidden" not in " ".join(problems)
 
 
 @pytest.mark.parametrize("name", ["max_file_mb", "KB_MAX_FILE_MB", "--max-file-mb", "Max-File-MB"])

@@ -176,8 +176,10 @@ def complain_of_value(given: Given, option: str, program: type[ProgramSettings])
 
 
 def without_password(value: object) -> str:
-    """Of a value that may be an address; without its query as well, in which there may be a key."""
-    return re.sub(r"(//[^?]*\?).*", r"\1***", re.sub(r"//[^/]*@", "//***@", str(value)), flags=re.DOTALL)
+    """Of a value that may be an address; without its query and what follows, in which there may be a key, too."""
+    # A password may hold any character, in an address that cannot be used.
+    without_user = re.sub(r"^(\s*[a-z][a-z0-9+]*:/+)?.*@", r"\1***@", str(value), flags=re.DOTALL | re.IGNORECASE)
+    return re.sub(r"(/[^?#]*[?#]).*", r"\1***", without_user, flags=re.DOTALL)
 
 
 def _option_of(program: type[ProgramSettings], name: str) -> Option:

@@ -135,6 +135,12 @@ def _read_secret(path: Path, named_by: str) -> str:
     try:
         secret = path.read_text(encoding="utf-8").strip()
     except OSError as error:
+        if not str(path).startswith((os.sep, "~")) and not path.exists():
+            # A key that was put where its file belongs.
+            raise SettingsError(
+                f"{named_by} names a file that is not there. Give its whole path. What it names now is not shown: it "
+                "may be the key itself."
+            ) from None
         raise SettingsError(f"{named_by} names {path}, which cannot be read: {error.strerror}.") from error
     except ValueError:
         # Nor can a name with a zero byte be that of a text. Its message and its cause would quote the secret.
