@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import obstore
 import pytest
 from obstore.store import S3Store
 from tests.cli.scripted_engine import Answer, scripted_engine
@@ -16,7 +17,7 @@ from tests.servers.seaweedfs import SeaweedFs
 
 from kb.engine.errors import Conflict, Unavailable, Unreachable
 from kb.engine.originals import Bucket, open_originals
-from kb.engine.originals.bucket import GRACE, BucketOriginals, open_bucket
+from kb.engine.originals.bucket import GRACE, OWNER, BucketOriginals, open_bucket
 
 NAME = hashlib.sha256(b"content").hexdigest()
 LONG_AFTER = GRACE * 2
@@ -88,6 +89,13 @@ def test_base_below_the_prefix_keeps_its_objects(
         assert not is_kept(on_s3, NAME)
         with pytest.raises(Conflict, match="belong to another base"):
             others.belong_to("ours")
+
+
+def test_owner_that_is_no_text_is_another_base(on_s3: BucketOriginals, objects: S3Store) -> None:
+    obstore.put(objects, OWNER, b"\xff")
+
+    with pytest.raises(Conflict, match="belong to another base"):
+        on_s3.belong_to("ours")
 
 
 def test_what_is_old_is_looked_at_once_a_day(on_s3: BucketOriginals, clock: Clock) -> None:

@@ -117,7 +117,7 @@ class BucketOriginals:
 
     def _read_owner(self) -> str | None:
         try:
-            return obstore.get(self._store, OWNER).bytes().to_bytes().decode()
+            return obstore.get(self._store, OWNER).bytes().to_bytes().decode(errors="replace")
         except FileNotFoundError:
             return None
 
