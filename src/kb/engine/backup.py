@@ -23,7 +23,9 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Annotated, ClassVar, Final, TypeAlias
+
+from pydantic import Field, TypeAdapter
 
 from kb.engine.errors import Conflict, NotFound, Unavailable
 from kb.engine.locks import be_alone, be_only_backup, be_only_one_writing_to
@@ -35,6 +37,7 @@ from kb.engine.originals import (
     explain_disk_error,
     is_whole,
     make_folder,
+    open_plain,
     path_in,
     sync_folder,
 )
@@ -51,6 +54,9 @@ WHAT_A_BACKUP_WRITES: Final = {DATABASE, *(DATABASE + ending for ending in LOGS)
 # Enough to see what it is about; the manifest has them all.
 TOLD_AT_MOST: Final = 10
 
+# What a person is shown of it has to fit on a line.
+Count: TypeAlias = Annotated[int, Field(ge=0, lt=2**63)]
+NOTHING_ELSE: Final = {"extra": "forbid"}
 OnProgress: TypeAlias = Callable[[str, int, int], None]
 """Takes what is being done, how much of it is done, and of how much."""
 
@@ -59,6 +65,8 @@ OnProgress: TypeAlias = Callable[[str, int, int], None]
 class DamageEntry:
     """Something that was damaged in the base already. A damaged original is not in the backup."""
 
+    __pydantic_config__: ClassVar = NOTHING_ELSE
+
     message: str
     document_ids: list[int]
     original: str | None = None
@@ -66,18 +74,23 @@ class DamageEntry:
 
 @dataclass(frozen=True)
 class Manifest:
+    __pydantic_config__: ClassVar = NOTHING_ELSE
+
     kb_version: str
     schema_version: int
     created_at: str
-    documents: int
-    database_bytes: int
+    documents: Count
+    database_bytes: Count
     database_sha256: str
-    originals: int
-    originals_bytes: int
+    originals: Count
+    originals_bytes: Count
     damage: list[DamageEntry]
 
     def to_json(self) -> dict[str, object]:
         return {"format": FORMAT, **asdict(self)}
+
+
+_MANIFEST: Final = TypeAdapter(Manifest)
 
 
 @contextmanager
@@ -244,16 +257,19 @@ def read_manifest(backup: Path) -> Manifest:
     """Raises `NotFound` where there is no complete backup, `Conflict` for one that this kb cannot read."""
     with translated_errors():
         try:
-            text = (backup / MANIFEST).read_text(encoding="utf-8")
+            with open_plain(backup / MANIFEST) as file:
+                content = file.read()
         except (FileNotFoundError, NotADirectoryError) as error:
             raise NotFound(f"There is no complete backup in {backup}.") from error
     try:
-        fields = json.loads(text)
+        fields = json.loads(content)
         if fields.pop("format") != FORMAT:
             raise Conflict(f"The backup in {backup} was made by a newer kb. Upgrade this one.")
-        return Manifest(damage=[DamageEntry(**one) for one in fields.pop("damage")], **fields)
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        manifest = _MANIFEST.validate_python(fields)
+        datetime.fromisoformat(manifest.created_at)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise Unavailable(f"{backup / MANIFEST} is damaged. Use another backup.") from error
+    return manifest
 
 
 def has_base_file(data_dir: Path) -> bool:

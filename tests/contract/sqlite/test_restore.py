@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import os
 import shutil
 from collections.abc import Callable
 from contextlib import closing
@@ -81,6 +82,53 @@ def test_a_damaged_backup_is_refused_and_the_base_stays_what_it_was(
     after = content_of(folder / "other")
     assert {name: after[name] for name in before} == before
     assert {name for name in after.keys() - before.keys() if not name.endswith(".lock")} == set()
+
+
+@pytest.mark.parametrize("replaced", ["kb.sqlite", "original", "manifest.json"])
+def test_a_backup_with_a_pipe_for_a_file_is_refused_at_once(
+    folder: Path, store: Store, originals: FolderOriginals, replaced: str
+) -> None:
+    """E31"""
+    name = str(add_file(store, originals, "in the backup").original)
+    make_backup(folder)
+    path = folder / "backup" / (f"originals/{name[:2]}/{name}" if replaced == "original" else replaced)
+    path.unlink()
+    os.mkfifo(path)
+
+    with pytest.raises(Unavailable):
+        restore_backup(folder)
+
+    assert not has_base_file(folder / "restored")
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"damage": [{"message": "", "document_ids": [], "original": ["a list"]}]},
+        {"damage": [{"message": "", "document_ids": "", "original": None}]},
+        {"damage": {}},
+        {"documents": "many"},
+        {"documents": None},
+        {"database_bytes": -1},
+        {"originals_bytes": 10**400},
+        {"database_sha256": []},
+        {"created_at": 0},
+        {"created_at": "\x1b[2J"},
+        {"kb_version": {}},
+        {"unknown": 1},
+    ],
+)
+def test_a_manifest_that_kb_would_not_write_is_refused(folder: Path, store: Store, forged: dict[str, object]) -> None:
+    """E31"""
+    add_note(store, "a note")
+    make_backup(folder)
+    manifest = folder / "backup" / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | forged))
+
+    with pytest.raises(Unavailable, match="is damaged"):
+        restore_backup(folder)
+
+    assert not has_base_file(folder / "restored")
 
 
 @pytest.mark.parametrize(("lock", "how"), [("engine", "EX"), ("worker", "SH"), ("backup", "EX")])

@@ -21,6 +21,7 @@ from kb.engine.originals.disk import (
     explain_disk_error,
     is_whole,
     make_folder,
+    open_plain,
     sync_folder,
     translated_errors,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "is_whole",
     "make_folder",
     "open_originals",
+    "open_plain",
     "path_in",
     "sync_folder",
     "translated_errors",

@@ -3,9 +3,11 @@
 import errno
 import hashlib
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 
 from kb.engine.errors import StorageFull, Unavailable
@@ -64,10 +66,20 @@ def copy_original(source: Path, target: Path, name: str) -> int:
         raise
 
 
+def open_plain(path: Path) -> BufferedReader:
+    """A file to read. Raises `OSError` for a pipe, which would keep us waiting for a writer, and for a device."""
+    # So that the opening itself waits for nobody.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "It is not a file", str(path))
+    return os.fdopen(descriptor, "rb")
+
+
 def _read_pieces(path: Path, name: str) -> Iterator[bytes]:
     digest = hashlib.sha256()
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             while piece := file.read(PIECE_BYTES):
                 digest.update(piece)
                 yield piece
@@ -86,7 +98,7 @@ def is_whole(path: Path, name: str) -> bool:
 
 def compute_digest(path: Path) -> str:
     """The SHA-256 of what is on the disk: what the system still has in memory is read anew."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         if sys.platform == "linux":
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         return hashlib.file_digest(file, "sha256").hexdigest()

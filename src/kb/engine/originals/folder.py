@@ -32,6 +32,7 @@ from kb.engine.originals.disk import (
     copy_original,
     is_whole,
     make_folder,
+    open_plain,
     sync_folder,
     translated_errors,
 )
@@ -123,9 +124,11 @@ class FolderOriginals:
     def open_pieces(self, name: str) -> OpenOriginal:
         try:
             # Opened here and now: it can be read to its end, whoever deletes it meanwhile.
-            file = self.path_of(name).open("rb")
+            file = open_plain(self.path_of(name))
         except FileNotFoundError as error:
             raise MissingOriginal from error
+        except OSError as error:
+            raise DamagedOriginal("cannot be read") from error
         return OpenOriginal(os.fstat(file.fileno()).st_size, _read_in_pieces(file))
 
     def path_of(self, name: str) -> Path:
