@@ -260,6 +260,19 @@ def test_the_current_folder_of_the_program_is_no_library(
     assert run_confined("open('foreign')", tmp_path) == 13, "EACCES"
 
 
+def test_a_link_to_the_folder_of_the_file_is_no_library(
+    tmp_path: Path, only_with_landlock: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """I8"""
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    (documents / "foreign").write_text("foreign")
+    (tmp_path / "link").symlink_to(documents)
+    monkeypatch.syspath_prepend(tmp_path / "link")
+
+    assert run_confined("open('foreign')", documents) == 13, "EACCES"
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux refuses system calls")
 def test_without_landlock_the_filter_still_holds(tmp_path: Path) -> None:
     """I8: a kernel lets a process confine itself so sixteen times; then it is as if it had no Landlock."""

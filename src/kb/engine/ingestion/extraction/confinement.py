@@ -102,7 +102,7 @@ def _find_libraries(file: Path) -> Iterator[str]:
     place = os.path.realpath(file)
     for folder in sys.path:
         # The current folder may be among them, and hold everything: where documents are, no library is looked for.
-        if not place.startswith(os.path.join(folder, "")):
+        if not place.startswith(os.path.join(os.path.realpath(folder), "")):
             yield folder
     yield from _SYSTEM_FILES
 
