@@ -161,6 +161,8 @@ def test_a_head_that_no_reader_would_send_is_nonsense(message: dict[str, Any]) -
         ["text", None, None, None, [1]],
         ["text", None, None, "header", [1, 2]],
         ["text", None, None, "header", ["1"]],
+        ["text", None, None, "header", [-1]],
+        ["text", None, None, "header", [10**400]],
         ["text", None, None, "\ud800", [1]],
         {"picture": "1"},
         PICTURE | {"picture": 1},

@@ -1,5 +1,6 @@
 """What a reader does to its process stays in its process."""
 
+import gc
 import os
 import re
 import signal
@@ -13,12 +14,15 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.extraction import taken_over
 from tests.needs import need_right
 from tests.reading import SAMPLES, find_readers_of, read_file
 
 from kb.engine.errors import Unavailable, Unreadable
+from kb.engine.ingestion.extraction import sandbox
 from kb.engine.ingestion.extraction.reader_process import Limits
 from kb.engine.ingestion.extraction.sandbox import Extraction, open_extraction
+from kb.engine.ingestion.sections import Section
 
 # When a reader is killed, its pipe and what was taken out of it hold up to 40 parts. So the fourth one is still at
 # work, too, when its first part is here.
@@ -122,6 +126,18 @@ def test_whoever_cancels_does_not_wait_for_a_reader_that_hangs(long_text: Path) 
     # Else it would wait a minute.
     assert time.monotonic() < suspended_at + 30
     assert not reader.is_running()
+
+
+def test_blank_sections_are_not_read_far_ahead(long_text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """I5: each takes memory, although it has no text."""
+    monkeypatch.setattr(sandbox, "_MODULE", taken_over.__name__)
+
+    with open_extraction("txt", long_text, watch=nothing) as extraction:
+        parts = extraction.parts()
+        next(parts)
+        kept = sum(isinstance(one, Section) for one in gc.get_objects())
+
+    assert kept <= 2 * taken_over.SECTIONS
 
 
 def test_a_reader_has_no_line_to_other_readers(long_text: Path) -> None:

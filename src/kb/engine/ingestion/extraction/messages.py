@@ -41,6 +41,7 @@ log = logging.getLogger(__name__)
 # Stored with the document and shown with every hit.
 MAX_METADATA_CHARACTERS = 100_000
 _MAX_PAGE = 2**31
+_MAX_ROW = 2**53
 _MAX_HEADING_CHARACTERS = 5_000
 _MAX_HEADER_CHARACTERS = 100_000
 _MAX_WORD_CHARACTERS = 30
@@ -254,7 +255,7 @@ def _parse_rows(header: Any, numbers: Any, *, row_count: int) -> Rows:
         case str(), list() if (
             len(header) <= _MAX_HEADER_CHARACTERS
             and len(numbers) == row_count
-            and all(isinstance(number, int) for number in numbers)
+            and all(isinstance(number, int) and 0 <= number < _MAX_ROW for number in numbers)
         ):
             return Rows(_storable(header), tuple(numbers))
     raise Nonsense

@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 
 MAX_RESTARTS = 3
 DEFAULT_LIMITS = Limits()
+_CHARACTERS_OF_NOTHING = 100
 
 _MODULE = "kb.engine.ingestion.extraction.file_child"
 
@@ -49,7 +50,12 @@ class _Part:
     @property
     def characters(self) -> int:
         # Even a blank one takes some memory.
-        return 100 + sum(map(_count_characters, self.items))
+        return _CHARACTERS_OF_NOTHING + sum(map(_count_characters, self.items))
+
+    @property
+    def weight(self) -> int:
+        """What it takes to keep, in characters: a blank section takes some memory, too."""
+        return self.characters + _CHARACTERS_OF_NOTHING * len(self.items)
 
 
 class Extraction:
@@ -113,7 +119,7 @@ class Extraction:
         # A reader that goes on where another died may name what that has named.
         part = _Part(number, [item for item in items if isinstance(item, Section) or self._recognition.ask(item)])
         self._bound(part.characters)
-        self._characters_ahead += part.characters
+        self._characters_ahead += part.weight
         self.workload.add(pictures=len(part.pictures))
         return part
 
@@ -141,7 +147,7 @@ class Extraction:
         else:
             self.findings.unread_pictures += lost
         self.workload.finish()
-        self._characters_ahead -= part.characters
+        self._characters_ahead -= part.weight
         return sections
 
     def _bound(self, characters: int) -> None:
