@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import stat
 import subprocess
 from pathlib import Path
 
@@ -38,6 +39,11 @@ def test_e21_a_bundle_goes_through_a_pipe_from_engine_to_engine(
     assert (exporting.returncode, importing.returncode) == (0, 0), importing.stderr
     assert json.loads(importing.stdout)["documents_added"] >= 2
     assert kb("export", "-", KB_ENGINE_URL=locked_engine.url, KB_API_KEY="secret").exit_code == 0
+
+
+def test_exported_bundle_is_for_its_user_alone(bundle: Path) -> None:
+    """E21."""
+    assert stat.S_IMODE(bundle.stat().st_mode) == 0o600
 
 
 def test_e21_a_file_is_exported_whole_and_imported_any_number_of_times(kb: Kb, bundle: Path) -> None:

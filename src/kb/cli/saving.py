@@ -38,6 +38,11 @@ def save_original(document: "Json", file: str, engine_url: str | None, *, force:
         show_saved(document["size_bytes"], file)
 
 
+def _open_private(path: str, flags: int) -> int:
+    """For the user alone, whatever the umask is: a bundle holds the whole base."""
+    return os.open(path, flags, 0o600)
+
+
 @contextmanager
 def open_destination(file: str, *, force: bool, not_for_terminals: str) -> Iterator[BinaryIO]:
     """Where to write; a file is there under its name only when all of it is.
@@ -58,7 +63,7 @@ def open_destination(file: str, *, force: bool, not_for_terminals: str) -> Itera
         # What is no file, such as a folder or a device, is not replaced in any case.
         if os.path.lexists(place) and not (force and place.is_file()):
             end_with(file_exists(place) if place.is_file() else NO_FILE, Exit.REFUSED)
-        with partial.open("xb") as destination:
+        with open(partial, "xb", opener=_open_private) as destination:
             yield destination
             destination.flush()
             os.fsync(destination.fileno())

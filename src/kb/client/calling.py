@@ -126,20 +126,21 @@ class EngineConnection:
     async def _send(
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **request: Any
     ) -> httpx.Response:
-        headers = await self._headers(headers)
         async with self._turn:
-            response = await self._http.request(method, path, headers=headers, **request)
+            # Not earlier: until it is this call's turn, another program may take the port.
+            response = await self._http.request(method, path, headers=await self._headers(headers), **request)
         return response.raise_for_status()
 
     @asynccontextmanager
     async def _stream(
         self, path: str, *, headers: Mapping[str, str] | None = None, **request: Any
     ) -> AsyncIterator[httpx.Response]:
-        headers = await self._headers(headers)
-        async with self._turn, self._http.stream("GET", f"/api/v1{path}", headers=headers, **request) as response:
-            if not response.is_success:
-                await response.aread()
-            yield response.raise_for_status()
+        async with self._turn:
+            headers = await self._headers(headers)
+            async with self._http.stream("GET", f"/api/v1{path}", headers=headers, **request) as response:
+                if not response.is_success:
+                    await response.aread()
+                yield response.raise_for_status()
 
 
 def _version_of(status: Json, url: httpx.URL) -> str:
