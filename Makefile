@@ -213,8 +213,8 @@ nginx:
 		echo "nginx is not installed, so the tests that need it are left out. Install it." >&2; \
 		test -z "$$CI"; }
 
-# Two of Debian's packages: the one without windows takes a third less of the processor for each page, but takes no
-# extensions. Playwright would fetch a browser of its own, from a host that not every machine reaches.
+# Two packages of Debian: the headless one needs a third less processor time for each page, but cannot load extensions.
+# Playwright would download another browser, from a host that some machines cannot reach.
 chromium:
 	@command -v chromium-headless-shell >/dev/null && command -v chromium >/dev/null || \
 	$(call apt_install,chromium-headless-shell chromium) || command -v chromium >/dev/null || { \

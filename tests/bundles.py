@@ -88,7 +88,7 @@ def pack_original(content: bytes, name: str | None = None) -> bytes:
 
 
 def render_portable(document: PortableDocument) -> bytes:
-    """Its member, and that of its vectors if it has any."""
+    """The member of the document, and the member of its vectors if it has any."""
     vectors = document.vectors.astype("<f4").tobytes()
     name = hashlib.sha256(vectors).hexdigest() if vectors else None
     content = to_json({"document": asdict(document.record), "vectors": name})
@@ -98,7 +98,7 @@ def render_portable(document: PortableDocument) -> bytes:
 
 
 def take_portable(store: Store, *, after: DocumentId) -> PortableDocument | None:
-    """The next document of a base, as it goes into a bundle."""
+    """The next document of a base, in the form for a bundle."""
     with open_folder() as folder, render_next(store, after, Path(folder)) as member:
         if member is None:
             return None

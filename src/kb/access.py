@@ -46,7 +46,7 @@ class AllowedNames:
         return len(hosts) == 1 and _without_port(hosts[0]) in self._hosts
 
     def allow_sender(self, headers: Headers, *, own_origin: str | None) -> bool:
-        """Whether a request comes from no page, from a page of `own_origin`, or from one that was configured."""
+        """Whether no page sends the request, or a page of `own_origin`, or a page that was configured."""
         origins = {origin.lower() for origin in headers.getlist("origin")}
         if origins and origins <= self._origins:
             return True
@@ -54,10 +54,10 @@ class AllowedNames:
 
 
 def _is_sent_by_another_page(headers: Headers) -> bool:
-    """Whether a browser says so in Sec-Fetch-Site, which it sends without an Origin too.
+    """Whether Sec-Fetch-Site names another page as the sender. Browsers send this header even without an Origin.
 
-    `none` means an address that a person typed, which is a navigation. Extensions send `none` as well, but for them
-    it is no navigation. Chromium also sends `none` when a page has it load an address in advance (Sec-Purpose).
+    `none` means that a person typed the address, which is a navigation. Extensions also send `none`, but their requests
+    are not navigations. Chromium also sends `none` when a page lets it load an address in advance (Sec-Purpose).
     """
     sites = {site.lower() for site in headers.getlist("sec-fetch-site")}
     if sites == {"none"}:
@@ -68,8 +68,8 @@ def _is_sent_by_another_page(headers: Headers) -> bool:
 def origin_of_own_pages(scheme: str, headers: Headers) -> str:
     """The origin of a page that this program serves under the Host of the request.
 
-    A proxy with TLS gives the scheme in X-Forwarded-Proto. A page cannot set this header: the browser would ask in a
-    preflight request first, and those are refused.
+    A proxy with TLS gives the scheme in X-Forwarded-Proto. A page cannot set this header: the browser would first send
+    a preflight request, and the program refuses those.
     """
     is_encrypted = "https" in (scheme, headers.get("x-forwarded-proto", "").lower())
     return f"{'https' if is_encrypted else 'http'}://{headers.get('host', '').lower()}"

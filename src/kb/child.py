@@ -91,7 +91,7 @@ class Child:
 
 
 def read_options() -> dict[str, Any]:
-    """In the child: what the parent told it, with its keys. Ends the program if there is no parent any more."""
+    """In the child: returns the options from the parent, with the keys. Ends the program if the parent is gone."""
     hide_memory()
     line = b""
     # Byte by byte: a buffer would swallow the nudges behind the line.

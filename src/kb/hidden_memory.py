@@ -1,4 +1,4 @@
-"""Keeps what a program has in memory, such as keys and documents, from other programs of the same user."""
+"""Hides the memory of a program, with its keys and documents, from other programs of the same user."""
 
 import ctypes
 import resource
@@ -8,9 +8,9 @@ _PR_SET_DUMPABLE = 4
 
 
 def hide_memory() -> None:
-    """From now on, until it starts another program, only root can look into this process, and it leaves no core dump.
+    """Let only root inspect this process, until it executes another program, and let it leave no core dump.
 
-    On Linux: `/proc/PID/mem`, `/proc/PID/environ` and debuggers. Elsewhere there is only no core dump.
+    Linux then refuses `/proc/PID/mem`, `/proc/PID/environ` and debuggers. Other systems only leave no core dump.
     """
     _, most = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, most))
@@ -18,7 +18,7 @@ def hide_memory() -> None:
 
 
 def show_memory() -> None:
-    """Undo `hide_memory` in a process that was forked off a hidden one, so that it may write to `/proc/self`."""
+    """Undo `hide_memory` in a process that a hidden one has forked, so that it can write to `/proc/self`."""
     _set_dumpable(is_dumpable=True)
 
 

@@ -1,4 +1,4 @@
-"""The version of engine, client and command line, the oldest engine the clients speak to, and how they know one."""
+"""The version of kb, the oldest engine that clients can use, and how clients recognise an engine."""
 
 import re
 
@@ -13,9 +13,9 @@ def version_in(server: str) -> str | None:
 
 
 def asks_for_key(status: int, answer: object) -> bool:
-    """Whether an engine refuses like this a request without a key; behind a proxy its `Server` may be missing.
+    """Whether this is an engine's refusal of a request without a key. A proxy may have removed its `Server` header.
 
-    Other programs have a code `unauthorized` too, but no problem of this type.
+    Other programs may also use a code `unauthorized`, but not a problem of this type.
     """
     return status == 401 and isinstance(answer, dict) and answer.get("type") == "urn:kb:problem:unauthorized"
 

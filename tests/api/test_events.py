@@ -263,7 +263,7 @@ def test_e8_who_does_not_read_is_sent_away_and_the_others_are_not(engine: Engine
 
 
 def test_e33_waiting_events_are_bounded_by_their_bytes(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    # A document of an older base may have so much metadata.
+    # A document of an older base may have this much metadata.
     monkeypatch.setattr(documents, "MAX_METADATA_BYTES", 2_000_000)
     metadata = {"long": "x" * 1_000_000}
     document = add(engine.store, note("The mill.", metadata=metadata))

@@ -53,7 +53,7 @@ def test_e21_an_import_whose_sender_is_silent_ends_when_the_engine_stops(engine:
 
 
 def test_e32_a_note_is_accepted_while_bundles_are_imported(engine: Engine) -> None:
-    """E32: one of them has a document with 100,000 tags."""
+    """E32: one of the bundles has a document with 100,000 tags."""
     many = pack(portable_note(number, uuid=UUID(int=number), vector_model="") for number in range(1, 301))
     greedy = pack([portable_note(999, tags=tuple(f"tag {number}" for number in range(100_000)), vector_model="")])
     with serving(engine) as (http, _), ThreadPoolExecutor(1) as threads:

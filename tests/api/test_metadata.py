@@ -45,7 +45,7 @@ def test_what_front_matter_says_is_bounded(add_file: AddDocument) -> None:
     assert len(document["title"]) <= 500
 
 
-def test_e32_what_a_file_says_is_left_out_where_there_is_no_room(add_file: AddDocument) -> None:
+def test_e32_metadata_of_the_file_is_left_out_without_room(add_file: AddDocument) -> None:
     """E32"""
     head = '<meta name="author" content="Ann"><meta name="description" content="' + "long " * 50 + '">'
     given = {"a": "x" * 65_400}
@@ -71,6 +71,6 @@ def test_e32_a_job_with_too_much_metadata_fails_and_can_be_retried(
     work_off()
 
     assert (failed["status"], failed["error"]["code"]) == ("failed", "invalid_request")
-    assert "the most is 65536" in failed["error"]["message"]
+    assert "The most is 65536" in failed["error"]["message"]
     assert unchanged == note
     assert api.get(f"{V1}/documents/{note['id']}").json()["metadata"] == submission["metadata"]

@@ -46,7 +46,7 @@ def find_chromium() -> str:
 
 
 def find_chromium_with_extensions() -> str:
-    """The one without windows takes no extensions."""
+    """The headless package cannot load extensions."""
     found = shutil.which("chromium")
     need_installed("chromium", is_there=found is not None)
     return str(found)

@@ -1,4 +1,4 @@
-"""E30: a real browser shows a page of another origin, and that page tries to reach an open kb in every way it can."""
+"""E30: in a real browser a page of another origin tries to reach an open kb in every possible way."""
 
 import json
 from collections.abc import Iterator
@@ -17,12 +17,12 @@ from tests.waiting import wait_until
 
 STORED_TEXT = "Quokkas of the secret text graze on Rottnest."
 EVIL = "evil.example"
-# Names of attackers lead to this machine, as after DNS rebinding.
+# The attacker's name resolves to this machine, as after DNS rebinding.
 RESOLVED = f"--host-resolver-rules=MAP {EVIL} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
-# Chromium asks a person before a page reaches this machine. Here the answer is yes: kb has to refuse, not the browser.
+# Chromium asks the user before a page may reach this machine. Here the answer is yes: kb must refuse, not the browser.
 ALLOWED = "--disable-features=LocalNetworkAccessChecks"
 
-# Each way answers with what the page could read. A beacon shows nothing, but would write.
+# Each way returns what the page could read. A beacon returns nothing, but could write.
 ATTACK = """
 async ({engine, agents}) => {
   const file = () => {
@@ -106,7 +106,7 @@ def other_page(playwright: Playwright) -> Iterator[Page]:
 
 @contextmanager
 def unreachable(engine: EngineProgram) -> Iterator[dict[str, Any]]:
-    """The block puts what a page saw into the dictionary; nothing of it may be kb's, and nothing may be written."""
+    """The `with` block puts what a page saw into the dictionary. It must see nothing of kb, and write nothing."""
     add_note(engine, STORED_TEXT, "A secret", [])
     seen: dict[str, Any] = {}
     with open_api(engine, "any") as http:
@@ -131,7 +131,7 @@ def attack(sender: Page | Frame | Worker, engine: EngineProgram, name: str = "12
     addresses = {"engine": engine.url.replace("127.0.0.1", name), "agents": engine.mcp_url.replace("127.0.0.1", name)}
     seen = dict(sender.evaluate(ATTACK, addresses))
     if isinstance(sender, Page):
-        # A form shows its answer in place of the page.
+        # After a form is sent, its answer replaces the page.
         with sender.expect_response(f"{addresses['engine']}/api/v1/jobs") as answer:
             sender.evaluate(FORM, addresses["engine"])
         seen["send a form"] = sender.content() if answer.value.ok else "refused"
@@ -139,7 +139,7 @@ def attack(sender: Page | Frame | Worker, engine: EngineProgram, name: str = "12
 
 
 def show(page: Page, address: str, html: str = "<!doctype html><body>Another page") -> None:
-    """Show a page under this address, whether a server is there or not."""
+    """Show a page under this address, even if there is no server."""
     page.route(address, lambda route: route.fulfill(body=html, content_type="text/html"))
     page.goto(address)
 
@@ -160,7 +160,7 @@ def test_page_of_another_origin_reaches_nothing(
 
 @pytest.mark.parametrize("program", ["engine", "agents"])
 def test_page_of_a_rebound_name_reaches_nothing(other_page: Page, shared_engine: EngineProgram, program: str) -> None:
-    """The page has the very origin under which it calls, as after DNS rebinding."""
+    """The page has the same origin as the address that it calls, as after DNS rebinding."""
     url = shared_engine.url if program == "engine" else shared_engine.mcp_url
     with unreachable(shared_engine) as seen:
         show(other_page, f"{url.replace('127.0.0.1', EVIL)}/another")

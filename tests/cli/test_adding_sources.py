@@ -161,7 +161,7 @@ def test_standard_input_given_twice_is_one_file(kb: Kb) -> None:
 def test_a_link_that_takes_the_place_of_a_found_file_is_not_followed(
     kb: Kb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchanged: str
 ) -> None:
-    """I9: another user may write in the folder."""
+    """I9: another user may be allowed to write to the folder."""
     top, closed = tmp_path / "top", tmp_path / "closed"
     write(top, "sub/a.txt", "sub/b.txt")
     write(closed, "a.txt", "sub/a.txt", "sub/b.txt")

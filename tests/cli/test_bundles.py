@@ -41,7 +41,7 @@ def test_e21_a_bundle_goes_through_a_pipe_from_engine_to_engine(
     assert kb("export", "-", KB_ENGINE_URL=locked_engine.url, KB_API_KEY="secret").exit_code == 0
 
 
-def test_exported_bundle_is_for_its_user_alone(bundle: Path) -> None:
+def test_only_the_user_can_read_an_exported_bundle(bundle: Path) -> None:
     """E21."""
     assert stat.S_IMODE(bundle.stat().st_mode) == 0o600
 

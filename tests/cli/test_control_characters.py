@@ -1,4 +1,4 @@
-"""C6: no character that controls a terminal gets there from an answer, be it the engine's or a stranger's."""
+"""C6: no control character of an answer reaches the terminal, from an engine or from another program."""
 
 import json
 import re
@@ -163,7 +163,7 @@ def test_incomplete_answer_is_an_error_without_a_traceback(kb: Kb, arguments: li
 
     assert "Traceback" not in result.output
     if result.exit_code == 1:
-        assert f"{url} answered cannot be used" in result.stderr or "doctor" in arguments
+        assert f"{url} cannot be used" in result.stderr or "doctor" in arguments
 
 
 @pytest.mark.parametrize("arguments", [["list"], ["doctor", "--quick"]], ids=" ".join)
@@ -176,8 +176,8 @@ def test_answer_that_cannot_be_unpacked_is_not_an_engines(kb: Kb, arguments: lis
     assert f"{url} is not a kb engine" in result.output
 
 
-def test_number_that_is_infinite_is_an_error_with_its_way(kb: Kb) -> None:
-    """C6: the error may be one of kb's own, and then only the way to it helps whoever gets the report."""
+def test_error_about_an_infinite_number_names_the_lines_of_kb(kb: Kb) -> None:
+    """C6: the error may be a bug of kb, and then a report needs these lines."""
     with scripted_engine(lambda *request: (200, b'{"documents": [{"id": Infinity}], "total": 1}')) as url:
         result = kb("list", "--ids", KB_ENGINE_URL=url)
 
@@ -185,8 +185,8 @@ def test_number_that_is_infinite_is_an_error_with_its_way(kb: Kb) -> None:
     assert re.search(r"\(OverflowError at documents\.py line \d+, documents\.py line \d+, main\.py ", result.stderr)
 
 
-def test_export_that_leads_elsewhere_is_refused(kb: Kb, tmp_path: Path) -> None:
-    """C6: a redirection is no answer of an engine, and its body was not read."""
+def test_redirected_export_is_refused(kb: Kb, tmp_path: Path) -> None:
+    """C6: an engine never redirects, and the body of the redirect is not read."""
     with scripted_engine(lambda *request: (302, b"", {"Location": "http://127.0.0.1:1/"})) as url:
         result = kb("export", str(tmp_path / "bundle.kb"), KB_ENGINE_URL=url)
 

@@ -223,7 +223,7 @@ def test_a_document_named_twice_is_deleted_once(kb: Kb, note_id: str) -> None:
     ]
 
 
-def test_all_of_a_document_is_read_that_comes_in_pieces(kb: Kb) -> None:
+def test_document_that_comes_in_pieces_is_read_completely(kb: Kb) -> None:
     """E33."""
 
     def answer(method: str, path: str, headers: Mapping[str, str]) -> Answer:

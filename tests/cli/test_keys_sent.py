@@ -1,4 +1,4 @@
-"""C6: the engine's key goes to nothing that has not answered as an engine without it."""
+"""C6: the engine's key is sent only to a program that has answered as an engine without it."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ COMMANDS = [
 
 @contextmanager
 def listener(*answers: Answer) -> Iterator[tuple[str, list[str]]]:
-    """Its URL, and what has arrived: it gives these answers one after the other, and the last one from then on."""
+    """Its URL, and the requests that arrived. It gives these answers one after the other, and then repeats the last."""
     arrived: list[str] = []
     left = list(answers)
 
@@ -130,6 +130,6 @@ def test_stranger_in_place_of_the_mcp_server_gets_no_key(kb: Kb, challenge: str)
     with listener((401, {}, {"Server": "unknown", "WWW-Authenticate": challenge})) as (url, arrived):
         result = kb("connect", "cursor", "--url", f"{url}/mcp", KB_MCP_API_KEY=KEY)
 
-    assert f"{url}/mcp, but no MCP server of kb" in result.stderr
+    assert f"{url}/mcp is not kb's MCP server" in result.stderr
     assert len(arrived) == 1
     assert with_key(arrived) == []

@@ -78,7 +78,7 @@ def test_all_tags_are_listed_with_their_counts(kb: Kb) -> None:
     assert len(lines) == len(told)
 
 
-def test_all_tags_are_listed_that_come_in_pieces(kb: Kb) -> None:
+def test_tags_that_come_in_pieces_are_listed_completely(kb: Kb) -> None:
     """E33."""
 
     def answer(method: str, path: str, headers: Mapping[str, str]) -> Answer:

@@ -320,7 +320,7 @@ def test_a_title_that_somebody_gave_survives_new_content_from_the_same_place(sto
     assert store.get_document(document.id).title == "Chosen"
 
 
-def test_e32_no_way_gives_a_document_too_much_metadata(store: Store) -> None:
+def test_e32_no_change_gives_a_document_too_much_metadata(store: Store) -> None:
     """E32"""
     half, too_much = {"a": "é" * 20_000}, {"b": "é" * 32_764}
     document = add(store, note("text", source_path="/one", metadata=half))

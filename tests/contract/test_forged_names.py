@@ -1,4 +1,4 @@
-"""A row that names an original by a path leads to no file (E31)."""
+"""A forged row that names an original by a path opens no file (E31)."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -56,7 +56,7 @@ def api(engine: Engine) -> Iterator[TestClient]:
 def test_such_a_document_is_refused_and_deleted_without_its_file(
     api: TestClient, documents: list[Document], outside: Path
 ) -> None:
-    """E31: everything else of the base goes on."""
+    """E31: the rest of the base still works."""
     problems = api.get(f"{V1}/integrity").json()["problems"]
     assert {(p["kind"], p["document_id"]) for p in problems} >= {("original", one.id) for one in documents}
     for document in documents:
@@ -91,7 +91,7 @@ def test_an_export_stops_at_such_a_document(
 
 
 def test_a_job_does_not_read_such_a_file(api: TestClient, engine: Engine, outside: Path) -> None:
-    """E31: what waits in a base may be forged as well."""
+    """E31: a waiting job may be forged as well."""
     forged = FileSubmission(str(outside), "a.txt", "txt", len(FOREIGN))
     job = engine.store.add_job(forged, idempotency_key=None, max_queued=9, now=NOW)
 

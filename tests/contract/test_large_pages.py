@@ -1,4 +1,4 @@
-"""E33: a page of a list ends where its rows come to too many bytes, and the next page goes on from there."""
+"""E33: a page of a list ends when its rows come to too many bytes, and the next page goes on from there."""
 
 import pytest
 from tests.handmade_documents import LATER, NOW, add, add_note, file, index, note, revision
@@ -13,13 +13,13 @@ THIRD = "x" * (MAX_ANSWER_BYTES // 3)
 
 @pytest.fixture(autouse=True)
 def without_limits_of_one_document(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A document of an older base may have more metadata, and a few of them are enough here."""
+    """A document of an older base may have more metadata. Then a few documents are enough for these tests."""
     monkeypatch.setattr(documents, "MAX_METADATA_BYTES", 100 * MAX_ANSWER_BYTES)
 
 
 @pytest.fixture
 def store_of_five(store: Store) -> Store:
-    """Five documents with metadata of which an answer has room for two."""
+    """Five documents with so much metadata that an answer has room for two of them."""
     for number in range(5):
         add(store, note(f"The mill {number}.", metadata={"long": THIRD}))
     return store
@@ -36,7 +36,7 @@ def test_a_list_of_documents_ends_early_and_goes_on(store_of_five: Store) -> Non
     assert first.rows[0].metadata == {"long": THIRD}
 
 
-def test_found_chunks_end_where_their_documents_are_too_large(store_of_five: Store) -> None:
+def test_found_chunks_end_when_their_documents_are_too_large(store_of_five: Store) -> None:
     """E33."""
     chunks = [store_of_five.read_document(number).chunks[0].id for number in (3, 1, 2)]
 
@@ -45,7 +45,7 @@ def test_found_chunks_end_where_their_documents_are_too_large(store_of_five: Sto
     assert [one.document.id for one in loaded] == [3, 1]
 
 
-def test_tags_count_as_well(store: Store) -> None:
+def test_tags_count_for_the_size_of_a_page(store: Store) -> None:
     """E33."""
     for number in range(3):
         add_note(store, f"The mill {number}.", tags=[f"{number} {tag:20000}" for tag in range(90)])
@@ -55,7 +55,7 @@ def test_tags_count_as_well(store: Store) -> None:
     assert (len(page.rows), page.total) == (2, 3)
 
 
-def test_a_row_that_is_too_large_comes_alone(store: Store) -> None:
+def test_a_row_that_is_too_large_is_a_page_alone(store: Store) -> None:
     """E33."""
     for number in range(2):
         add(store, note(f"The mill {number}.", metadata={"long": 4 * THIRD}))
@@ -63,7 +63,7 @@ def test_a_row_that_is_too_large_comes_alone(store: Store) -> None:
     assert len(store.list_documents(DocumentQuery(limit=100)).rows) == 1
 
 
-def test_a_history_ends_where_its_texts_are_too_long(store: Store) -> None:
+def test_a_history_ends_when_its_texts_are_too_long(store: Store) -> None:
     """E18, E33."""
     document = add_note(store, "first")
     for number in range(4):
@@ -77,7 +77,7 @@ def test_a_history_ends_where_its_texts_are_too_long(store: Store) -> None:
     assert [one.version for one in rest.rows] == [3, 2, 1]
 
 
-def test_chunks_end_where_they_are_too_long(store: Store) -> None:
+def test_chunks_end_when_they_are_too_long(store: Store) -> None:
     """E11, E33."""
     document = add(store, file("long"), index(*(str(number) * 1000 for number in range(9))))
 

@@ -136,8 +136,8 @@ UNSAFE_NAMES = [
 
 
 @pytest.mark.parametrize("name", [*UNSAFE_NAMES, "absolute", NAME.encode()])
-def test_a_name_that_is_no_digest_leads_nowhere(place: Place, tmp_path: Path, name: Any) -> None:
-    """E31: a damaged or forged row may hold any name."""
+def test_a_name_that_is_not_a_digest_opens_no_file(place: Place, tmp_path: Path, name: Any) -> None:
+    """E31: a damaged or forged row may contain any name."""
     outside = tmp_path / "outside"
     outside.write_bytes(b"content")
     name = str(outside) if name == "absolute" else name

@@ -71,10 +71,10 @@ def test_of_several_copies_the_newest_stays(on_s3: BucketOriginals, objects: S3S
     assert is_kept(on_s3, NAME)
 
 
-def test_base_below_the_prefix_keeps_its_objects(
+def test_another_base_below_the_prefix_keeps_its_objects(
     on_s3: BucketOriginals, bucket: Bucket, tmp_path: Path, clock: Clock
 ) -> None:
-    """Its prefix may end like the name of an original."""
+    """The prefix of the other base may end like the name of an original."""
     below = replace(bucket, url=f"{bucket.url}/{NAME}")
     with open_bucket(below, tmp_path / "below" / "transit") as others:
         others.belong_to("theirs")
@@ -91,7 +91,7 @@ def test_base_below_the_prefix_keeps_its_objects(
             others.belong_to("ours")
 
 
-def test_owner_that_is_no_text_is_another_base(on_s3: BucketOriginals, objects: S3Store) -> None:
+def test_owner_that_is_not_text_is_another_base(on_s3: BucketOriginals, objects: S3Store) -> None:
     obstore.put(objects, OWNER, b"\xff")
 
     with pytest.raises(Conflict, match="belong to another base"):
@@ -200,7 +200,7 @@ def test_files_on_their_way_go_with_the_process_that_has_them(bucket: Bucket, tm
     assert [path.name for path in transit.iterdir()] == ["lock"]
 
 
-def test_what_the_server_sends_is_not_logged(bucket: Bucket, tmp_path: Path) -> None:
+def test_answer_of_the_server_is_not_logged(bucket: Bucket, tmp_path: Path) -> None:
     """E2: many servers quote the request that they refuse, with the name of the key."""
 
     def refuse(method: str, path: str, headers: Mapping[str, str]) -> Answer:

@@ -251,7 +251,7 @@ class StoreMachine(RuleBasedStateMachine):
 
 @pytest.mark.parametrize("name", BACKENDS)
 def test_the_store_agrees_with_a_dictionary_whatever_is_done_to_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # So that a few chunks are cleared in pieces.
+    # Lower limits, so that a few chunks are cleared in pieces.
     monkeypatch.setattr(clearing, "MAX_CHUNKS_AT_ONCE", 2)
     monkeypatch.setattr(clearing, "CHUNKS_PER_PIECE", 2)
     machine = type(f"{name.title()}Machine", (StoreMachine,), {"backend_name": name})

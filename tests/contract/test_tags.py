@@ -133,7 +133,7 @@ def add_by_import(store: Store, document: Document, tags: Sequence[str]) -> None
     "give",
     [add_by_change, replace_by_change, rewrite, add_by_job, add_by_same_job, add_by_new_job, add_by_import],
 )
-def test_e32_no_way_gives_a_document_too_many_tags(
+def test_e32_no_change_gives_a_document_too_many_tags(
     store: Store, give: Callable[[Store, Document, Sequence[str]], None]
 ) -> None:
     """E32"""
@@ -184,11 +184,11 @@ def test_e32_tags_added_at_once_are_all_there_or_refused(
 
     tags = store.get_document(document.id).tags
     assert len(tags) == len(set(tags)) == kept
-    # Those of one call stay together, in their order.
+    # The tags of one call stay together, in their order.
     assert {tags[:each], tags[-each:]} <= {names(each, prefix="a"), names(each, prefix="b")}
 
 
-def test_e32_the_work_of_adding_tags_grows_as_their_number(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_e32_adding_tags_takes_linear_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """E32"""
     few, many = 500, 8_000
     monkeypatch.setattr(tags_module, "MAX_TAGS", many)
@@ -202,5 +202,5 @@ def test_e32_the_work_of_adding_tags_grows_as_their_number(store: Store, monkeyp
 
     ratio = min(seconds_to_add(many) for _ in range(2)) / min(seconds_to_add(few) for _ in range(2))
 
-    # In SQLite it was above 100 when each tag was counted again for the next one.
+    # In SQLite the factor was above 100 when all tags were counted again for each new one.
     assert ratio < 4 * many / few

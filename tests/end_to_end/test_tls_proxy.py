@@ -256,7 +256,7 @@ def test_another_name_another_origin_and_another_key_are_refused(
 
 
 def ambiguous_requests(behind: bytes) -> list[bytes]:
-    """Requests whose end can be read in two ways; by one of them `behind` is a request, by the other a body."""
+    """Requests with an ambiguous end: read in one way `behind` is a request, read in the other it is part of a body."""
     head = f"POST /api/v1/search HTTP/1.1\r\nHost: {NAME}\r\nAuthorization: Bearer for-programs\r\n".encode()
     end = b"0\r\n\r\n"
     whole, chunked = b"Content-Length: %d\r\n" % (len(end) + len(behind)), b"Transfer-Encoding: chunked\r\n"

@@ -1,4 +1,4 @@
-"""A reader that its file has taken over: it says what costs its parent most."""
+"""A reader that its file has taken over. It sends the messages that cost its parent most."""
 
 from pathlib import Path
 from typing import Any

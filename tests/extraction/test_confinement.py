@@ -1,4 +1,4 @@
-"""What a parser that was taken over by its file can do: native calls where it would make them."""
+"""The rights of a parser that its file has taken over: the tests make native system calls in a confined process."""
 
 import ctypes
 import os
@@ -50,7 +50,7 @@ os._exit(0)
 
 
 def run_confined(attempt: str, folder: Path, *, before: str = "", starts_threads: bool = False) -> int:
-    """The number of the error that the attempt ended with, 0 if it went well. The reader's file is called `there`."""
+    """The error number of the attempt, 0 if it succeeded. The reader's file is called `there`."""
     return attempt_confined(attempt, folder, before=before, starts_threads=starts_threads).returncode
 
 
@@ -134,13 +134,13 @@ def test_a_reader_can_reach_nothing_and_change_nothing(tmp_path: Path, attempt: 
         "system_call(1 << 30 | 41, 2, 1, 0)",  # socket, with 32-bit pointers
     ],
 )
-def test_newer_ways_to_the_same_are_as_if_they_were_not_there(tmp_path: Path, attempt: str) -> None:
+def test_newer_calls_fail_as_on_an_old_kernel(tmp_path: Path, attempt: str) -> None:
     """I5"""
     assert run_confined(attempt, tmp_path) == 38, "ENOSYS"
 
 
 def test_a_reader_can_abort(tmp_path: Path) -> None:
-    """Libraries do so when they get no memory."""
+    """Libraries abort when they get no memory."""
     assert run_confined("os.abort()", tmp_path) == -signal.SIGABRT
 
 
@@ -161,7 +161,7 @@ def test_a_reader_cannot_reach_shared_memory_of_others(tmp_path: Path, segment: 
 
 
 MACHINES = ("x86_64", "aarch64")
-# By these the child would end, or jump to nowhere.
+# These would end the child, or make it jump to an invalid address.
 ENDING = {"exit", "exit_group", "rt_sigreturn"}
 # uretprobe and uprobe: newer kernels end a process that calls them, and do not ask the filter.
 NOT_FILTERED = {335, 336}
@@ -177,7 +177,7 @@ for number in set(range(501)) - {left_out}:
 
 @pytest.mark.skipif(os.uname().machine not in MACHINES, reason="the filter knows no other processors")
 def test_only_calls_of_the_list_are_not_refused(tmp_path: Path) -> None:
-    """I8: those whose arguments are looked at refuse the arguments of this test."""
+    """I8: calls whose arguments are checked refuse the arguments of this test."""
     machine = MACHINES.index(os.uname().machine)
     left_out = {ALLOWED_CALLS[name][machine] for name in ENDING} | NOT_FILTERED
 
@@ -196,7 +196,7 @@ def test_a_reader_cannot_start_a_thread(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux refuses system calls")
-def test_one_with_threads_can_start_no_more_from_any(tmp_path: Path) -> None:
+def test_a_reader_with_threads_cannot_start_more(tmp_path: Path) -> None:
     """I8: a reader of pictures has its threads before it opens the file."""
     attempt = """
 started, asked, counted = _thread.allocate_lock(), _thread.allocate_lock(), _thread.allocate_lock()
@@ -250,17 +250,17 @@ def test_a_reader_can_read_its_file_and_import_modules(tmp_path: Path) -> None:
     assert run_confined("assert open('there').read() == 'as it was'; import wave, lxml.etree, numpy", tmp_path) == 0
 
 
-def test_the_current_folder_of_the_program_is_no_library(
+def test_the_current_folder_is_not_a_folder_of_libraries(
     tmp_path: Path, only_with_landlock: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """I8: Python looks for modules there if it was started with -m."""
+    """I8: Python searches for modules there if it was started with -m."""
     (tmp_path / "foreign").write_text("foreign")
     monkeypatch.syspath_prepend(tmp_path)
 
     assert run_confined("open('foreign')", tmp_path) == 13, "EACCES"
 
 
-def test_a_link_to_the_folder_of_the_file_is_no_library(
+def test_a_link_to_the_folder_of_the_file_is_not_a_folder_of_libraries(
     tmp_path: Path, only_with_landlock: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """I8"""
@@ -275,7 +275,7 @@ def test_a_link_to_the_folder_of_the_file_is_no_library(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux refuses system calls")
 def test_without_landlock_the_filter_still_holds(tmp_path: Path) -> None:
-    """I8: a kernel lets a process confine itself so sixteen times; then it is as if it had no Landlock."""
+    """I8: a process can use Landlock sixteen times; after that it fails, as on a kernel without Landlock."""
     (tmp_path / "there").write_text("as it was")
     use_up = "while open_nothing_but(['/']): pass"
 
@@ -285,7 +285,7 @@ def test_without_landlock_the_filter_still_holds(tmp_path: Path) -> None:
     assert (reads, connects) == (0, 1)
 
 
-def test_each_of_several_pieces_of_work_is_given_a_time_of_its_own(tmp_path: Path) -> None:
+def test_each_piece_of_work_gets_its_own_time_limit(tmp_path: Path) -> None:
     """I5"""
     work = "from kb.engine.ingestion.extraction.confinement import allow_cpu_seconds as allow\nimport time\n"
     spin = "spun = time.process_time()\nwhile time.process_time() < spun + {}: pass\n"

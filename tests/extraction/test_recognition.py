@@ -196,7 +196,7 @@ def test_models_that_cannot_be_loaded_are_not_the_files_fault(
     recognise: Callable[..., Recognition], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """I5: the job is tried again."""
-    # Not the folder of the document, where nothing is imported from.
+    # Not the folder of the document: the reader imports nothing from there.
     package = tmp_path / "packages/rapidocr"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
@@ -235,7 +235,7 @@ def test_whoever_cancels_does_not_wait_for_a_picture(recognise: Callable[..., Re
 
 
 def count_filters(pid: int) -> int:
-    """Of system calls."""
+    """The number of filters of system calls in a process."""
     found = re.search(r"^Seccomp_filters:\t(\d+)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
     assert found
     return int(found[1])
@@ -247,11 +247,11 @@ def test_whoever_reads_pictures_can_change_nothing_and_comes_last(recognise: Cal
     recognise([1], processes=1).answer()
 
     (reader,) = find_readers()
-    # By the second one it gives up to start threads.
+    # The second filter refuses new threads.
     assert count_filters(reader.pid) == count_filters(os.getpid()) + 2
     assert reader.rlimit(psutil.RLIMIT_AS) == (DEFAULT_LIMITS.memory_bytes, DEFAULT_LIMITS.memory_bytes)
     assert reader.rlimit(psutil.RLIMIT_FSIZE) == (0, 0)
-    if os.geteuid() == 0:  # Its memory is hidden from its own user.
+    if os.geteuid() == 0:  # Its memory is hidden from its own user, so only root can read it.
         assert reader.environ()["ORT_DISABLE_TELEMETRY"] == "1"
     assert reader.nice() == 19
     group = Path(f"/proc/{reader.pid}/autogroup")

@@ -44,8 +44,8 @@ def test_a_part_is_the_same_whatever_was_read_before_it(
     assert [read[index] for index in asked] == [in_order[index] for index in asked]
 
 
-def test_parts_behind_a_failure_fail_too() -> None:
-    """I5: they are not blank, so the document says that they are missing."""
+def test_parts_after_a_failure_fail_too() -> None:
+    """I5: they are not blank, so the document reports them as missing."""
 
     def broken() -> Iterator[tuple[int, Section]]:
         yield 1, Section("first")

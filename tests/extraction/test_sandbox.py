@@ -129,7 +129,7 @@ def test_whoever_cancels_does_not_wait_for_a_reader_that_hangs(long_text: Path) 
 
 
 def test_blank_sections_are_not_read_far_ahead(long_text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """I5: each takes memory, although it has no text."""
+    """I5: a blank section takes memory, although it has no text."""
     monkeypatch.setattr(sandbox, "_MODULE", taken_over.__name__)
 
     with open_extraction("txt", long_text, watch=nothing) as extraction:

@@ -9,7 +9,7 @@ from tests.hostile.damage import list_samples, renamed
 from tests.hostile.endings import Ending, count, read_all, wrong
 from tests.hostile.hostile_file import READ
 
-# On a machine that has much else to do; each took at least a minute on one that had nothing.
+# The limit on a busy machine. Before the fixes each file took at least a minute on an idle one.
 MAX_SECONDS = 40
 
 SIGNATURES = (b"%PDF-", b"PK\3\4", b"{\\rtf")

@@ -271,7 +271,7 @@ def test_the_service_runs_kb_up_as_its_own_user_on_its_own_folder_with_its_keys(
 
 
 def test_the_service_takes_nothing_that_the_readers_of_files_need() -> None:
-    """D2, I5, I8: they lower their own priority and limits, confine themselves; ONNX Runtime asks for the processor."""
+    """D2, I5, I8: readers lower their priority and limits, and confine themselves; ONNX Runtime reads /proc/cpuinfo."""
     confining = "seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self"
     assert unit_lines("SystemCallFilter") == ["@system-service", confining, "~@privileged"]
     assert unit_lines("ProcSubset") == []

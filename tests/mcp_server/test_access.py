@@ -105,7 +105,7 @@ def test_a_page_of_another_origin_is_refused(guarded: McpProgram, origin: str) -
 
 @pytest.mark.parametrize("origin", ["http://127.0.0.1:5500", "http://localhost:3000", "https://[::1]", "OWN"])
 def test_page_of_this_machine_is_refused(guarded: McpProgram, origin: str) -> None:
-    """E30: of any port, its own too, since the server has no pages."""
+    """E30: of any port, even of the server's own port, since it has no pages."""
     response = ping(guarded, Origin=guarded.url if origin == "OWN" else origin, Authorization=f"Bearer {KEY}")
 
     assert response.status_code == 403

@@ -115,15 +115,15 @@ def test_something_else_in_place_of_the_engine_is_told(
 
 
 @pytest.mark.parametrize("status", [200, 401, 404])
-def test_something_else_in_place_of_the_engine_gets_no_key(tmp_path: Path, status: int) -> None:
-    """C6: the MCP server looks at the port of its own settings, also without an agent's call."""
+def test_another_program_in_place_of_the_engine_gets_no_key(tmp_path: Path, status: int) -> None:
+    """C6: the MCP server calls the address in its settings even when no agent calls."""
     stranger = PretendedEngine()
     stranger.answer = httpx.Response(status, json={"detail": "Who is there?"})
     with stranger.running():
         settings = {"KB_PORT": stranger.url.rpartition(":")[2]}
         with staging_program(tmp_path, "", settings) as program, RawClient(program.url, headers=bearer(AGENT_KEY)) as c:
             refused = c.fail("kb_search", query="x")
-            # The server looks at the engine without being called, too.
+            # The server also calls the engine when no agent calls.
             wait_until(lambda: len(stranger.sent) > 2)
 
     assert_told(refused, "not_an_engine", stranger.url)

@@ -16,7 +16,7 @@ from kb.client import Json
 
 WITHIN_SECONDS = 20
 CROWD = 100
-# 5,000 answers are 160 MB as text; what the crowd is sent before its clients have taken any is a tenth.
+# 5,000 answers are 160 MB as text. Only a tenth of that is sent before the clients of the crowd have taken any.
 CROWD_BYTES = 60_000_000
 PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
@@ -48,9 +48,9 @@ def post(url: str, body: str, *headers: str, path: str = "/mcp") -> str:
 
 
 def ask_without_reading(url: str, requests: int) -> socket.socket:
-    """A WebSocket on which so many requests for the list of tools are sent."""
+    """A WebSocket on which this many requests for the list of tools are sent."""
     connection = socket.socket()
-    # So that what is not read stays with the server.
+    # A small buffer, so that unread answers stay in the server.
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     host, port = url.removeprefix("http://").split(":")
     connection.connect((host, int(port)))
@@ -94,9 +94,7 @@ def test_a_client_that_goes_away_in_the_middle_leaves_no_trace(program: McpProgr
     assert len(program.log.read_text().splitlines()) == 1
 
 
-def test_answers_that_nobody_reads_take_neither_memory_nor_the_time_of_others(
-    program: McpProgram, client: RawClient
-) -> None:
+def test_unread_answers_use_no_memory_and_delay_no_other_client(program: McpProgram, client: RawClient) -> None:
     process = psutil.Process(program.process.pid)
     before = process.memory_info().rss
     with ExitStack() as crowd:

@@ -140,7 +140,7 @@ def test_a_request_cancelled_over_a_websocket_is_not_answered_and_the_next_one_i
 
 
 def call_until_refused(program: McpProgram, opened: ExitStack) -> int:
-    """The id of the first call that a new WebSocket may not make; those before it stay under way."""
+    """The id of the first call that is refused on a new WebSocket; the calls before it stay under way."""
     websocket = opened.enter_context(connect(program.url.replace("http", "ws") + "/mcp", proxy=None))
     for request_id in range(MOST_UNDER_WAY + 1):
         call = {"jsonrpc": "2.0", "id": request_id, "method": "tools/call", "params": SLOW_CALL}
@@ -151,7 +151,7 @@ def call_until_refused(program: McpProgram, opened: ExitStack) -> int:
     return int(request_id)
 
 
-def test_neither_one_websocket_nor_many_pile_up_calls_without_end(program: McpProgram) -> None:
+def test_calls_under_way_are_bounded_for_one_websocket_and_for_all(program: McpProgram) -> None:
     full = MOST_UNDER_WAY_TOGETHER // MOST_UNDER_WAY
     with ExitStack() as opened:
         allowed = [call_until_refused(program, opened) for _ in range(full + 1)]

@@ -139,7 +139,7 @@ LIMITS = (
         "src/kb/engine/model/naming.py",
         "PureWindowsPath(path).name",
         'path.rpartition("/")[2]',
-        "tests/security/test_names.py::test_name_loses_only_controls_and_what_leads_to_a_place",
+        "tests/security/test_names.py::test_name_loses_only_control_characters_and_folders",
     ),
     Mutant(
         "A title is brought into another normal form.",

@@ -68,7 +68,7 @@ def _send_secrets(program: EngineProgram, told: Told) -> None:
 
 
 def misplaced(to: Program, key: str) -> Iterator[bytes]:
-    """Requests with some key where none belongs; most of them are let in."""
+    """Requests with a key in a place where no key belongs; most of them are accepted."""
     path = f"{V1}/search" if to.name == "engine" else "/mcp"
     typed, right = ("Content-Type", "application/json"), ("Authorization", f"Bearer {to.key}")
     for method, target, headers, body in (

@@ -266,7 +266,7 @@ def test_m6_a_subscription_of_many_values_keeps_no_other_message_waiting(running
         assert http.post("/mcp", json=ping).json()["result"] == {}
 
 
-def test_who_pings_and_does_not_read_is_not_read_either() -> None:
+def test_client_that_only_pings_is_no_longer_read() -> None:
     with open_server(answer, Limits()) as server, connect(server, WEBSOCKET, has_upgraded) as client:
         (connection,) = server.connections
         while not connection.is_writing_paused:
@@ -280,7 +280,7 @@ def test_who_pings_and_does_not_read_is_not_read_either() -> None:
         wait_until(is_read_again)
 
 
-def test_of_websockets_with_too_much_unread_the_first_is_ended() -> None:
+def test_websocket_that_is_behind_longest_is_ended() -> None:
     large = WEBSOCKET.replace(b"/in", b"/in/large")
     with open_server(answer, Limits()) as server, ExitStack() as opened:
         clients = [opened.enter_context(connect(server, large, is_unread)) for _ in range(2)]
@@ -290,7 +290,7 @@ def test_of_websockets_with_too_much_unread_the_first_is_ended() -> None:
         assert [one.client for one in server.connections] == [remaining]
 
 
-def test_a_websocket_with_unread_answers_does_not_keep_a_server_from_stopping(caplog: pytest.LogCaptureFixture) -> None:
+def test_unread_answers_do_not_keep_a_server_from_stopping(caplog: pytest.LogCaptureFixture) -> None:
     with ExitStack() as opened, open_server(answer, Limits()) as server:
         opened.enter_context(connect(server, WEBSOCKET.replace(b"/in", b"/in/large"), is_unread))
 

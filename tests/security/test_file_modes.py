@@ -31,8 +31,8 @@ def test_what_the_engine_keeps_is_for_its_user_alone(engine: EngineProgram) -> N
     assert not engine.data_dir.stat().st_mode & FOR_OTHERS
 
 
-def test_a_backup_and_what_is_restored_are_for_their_user_alone(engine: EngineProgram, tmp_path: Path) -> None:
-    """E1, E31: also a copy of the backup, whatever folder it is in, and what is restored to a folder of all."""
+def test_only_the_user_can_read_a_backup_and_a_restored_base(engine: EngineProgram, tmp_path: Path) -> None:
+    """E1, E31: also a copy of the backup in another folder, and a base that is restored to a public folder."""
     backup, restored = tmp_path / "backup", tmp_path / "restored"
     restored.mkdir(mode=0o755)
 

@@ -1,4 +1,4 @@
-"""What a program has in memory, such as its keys, is not for other programs of the same user."""
+"""Other programs of the same user cannot read the memory of a program, with its keys."""
 
 import os
 import resource
@@ -71,7 +71,7 @@ def program_that_may_leave_dumps(model_folder: Path, tmp_path: Path) -> Iterator
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the limits of another process")
 def test_engine_worker_and_mcp_server_hide_their_memory(program_that_may_leave_dumps: EngineProgram) -> None:
-    """I8: to root only their limit of core dumps shows that they do."""
+    """I8: root can read all memory, so these tests look at the limit of core dumps."""
     engine = psutil.Process(program_that_may_leave_dumps.process.pid)
 
     programs = [engine, *engine.children()]
@@ -84,7 +84,7 @@ def test_engine_worker_and_mcp_server_hide_their_memory(program_that_may_leave_d
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows memory to other programs")
 def test_a_child_hides_its_memory_with_its_options() -> None:
-    """I8: worker and MCP server are handed their keys there."""
+    """I8: worker and MCP server get their keys with these options."""
     program = f"import ctypes, kb.child; kb.child.read_options(); print(ctypes.CDLL(None).prctl({PR_GET_DUMPABLE}))"
 
     ended = subprocess.run([sys.executable, "-c", program], input=b"{}\n", stdout=subprocess.PIPE, check=True)

@@ -1,4 +1,4 @@
-"""Answers that would be large: they come in pages and pieces that the engine's memory can bear, however many ask."""
+"""Large answers are sent in pages and pieces, so that the engine's memory is bounded for any number of clients."""
 
 import socket
 import statistics
@@ -40,16 +40,16 @@ CHUNKS = amount(selection=1_000, full=4_000)
 UNREAD = 60
 EXPORTS = amount(selection=4, full=12)
 MOST_GROWTH_BYTES = 300 * MEGABYTE
-# Of the memory that was needed, once all is answered.
+# The memory that may still be used after all answers are sent.
 MOST_KEPT_BYTES = 200 * MEGABYTE
 LIVE_WITHIN_SECONDS = 0.1
-# Those who read slowly take minutes.
+# Clients that read slowly take minutes.
 ROOM_WITHIN_SECONDS = 30
 
 
 @pytest.fixture(scope="module")
 def program(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineProgram]:
-    """An engine with little in its base but what is dear to read."""
+    """An engine with a small base whose documents are expensive to read."""
     program = EngineAlone(tmp_path_factory.mktemp("large"))
     program.data_dir.mkdir()
     model = read_model(model_folder)
@@ -83,7 +83,7 @@ def fill(store: Store, model: EmbeddingModel) -> None:
 
 
 def read(http: httpx.Client, path: str) -> int:
-    """The status, when all of the answer has come; a client that keeps nothing of it."""
+    """The status, after the whole answer has come. The client keeps nothing of it."""
     body = {"query": "miller", "top": 200, "mode": "fts"} if path == "/search" else None
     with http.stream("POST" if body else "GET", path, json=body) as response:
         for _ in response.iter_raw():
@@ -101,7 +101,7 @@ READINGS = [
 ]
 
 
-def test_forty_dear_readings_take_little_memory_and_delay_nobody(program: EngineProgram, tell: Tell) -> None:
+def test_forty_expensive_readings_take_little_memory_and_delay_no_client(program: EngineProgram, tell: Tell) -> None:
     """E33."""
     process = psutil.Process(program.process.pid)
     with httpx.Client(base_url=f"{program.url}{V1}", trust_env=False, timeout=120) as http:
@@ -142,12 +142,12 @@ def time_health(url: str, is_over: threading.Event) -> list[float]:
             began = time.perf_counter()
             assert http.get("/health/live").is_success
             waited.append(time.perf_counter() - began)
-            # So that it does not add to what it measures.
+            # Pause, so that the measurement does not add load.
             is_over.wait(0.02)
     return waited
 
 
-def test_answers_that_nobody_takes_do_not_use_up_memory(program: EngineProgram, tell: Tell) -> None:
+def test_unread_answers_do_not_use_up_memory(program: EngineProgram, tell: Tell) -> None:
     """E33."""
     process = psutil.Process(program.process.pid)
     before = process.memory_info().rss
@@ -157,7 +157,7 @@ def test_answers_that_nobody_takes_do_not_use_up_memory(program: EngineProgram, 
         clients = []
         for _ in range(UNREAD):
             client = opened.enter_context(socket.socket())
-            # As small as it can be, so that what is not read stays with the engine.
+            # The smallest buffer, so that unread answers stay in the engine.
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             client.settimeout(WITHIN_SECONDS)
             client.connect(address_of(program.url))
@@ -169,14 +169,14 @@ def test_answers_that_nobody_takes_do_not_use_up_memory(program: EngineProgram, 
 
     grown = peak_of(process) - before
     tell(f"{UNREAD} unread answers: {statuses[b'200']} sent, {statuses[b'429']} refused, {grown // MEGABYTE} MB more")
-    # The longer the readings take, the more of them find room that an earlier one had to give up.
+    # The longer the readings take, the more often an earlier answer is ended to make room for a later one.
     assert set(statuses) <= {b"200", b"429"}
     assert grown < MOST_GROWTH_BYTES
     assert small.is_success
 
 
 @pytest.mark.parametrize("path", ["/documents?limit=1000", "/export"])
-def test_clients_that_read_slowly_keep_no_large_answer_from_others(program: EngineProgram, path: str) -> None:
+def test_slow_clients_do_not_keep_large_answers_from_others(program: EngineProgram, path: str) -> None:
     """E33."""
     slow = partial(read_slowly, get(f"{V1}{path}"))
     with (

@@ -125,7 +125,7 @@ def test_no_body_takes_more_than_its_share_of_memory(program: EngineProgram, whi
     assert httpx.get(f"{program.url}/health/live", trust_env=False, timeout=60).is_success
 
 
-# Another request is behind it, for a server that takes one of the lengths.
+# For a server that uses one of the lengths, another request follows.
 TWO_LENGTHS = b"POST / HTTP/1.1\r\nHost: a\r\n%s\r\n\r\n0\r\n\r\nGET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 

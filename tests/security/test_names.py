@@ -176,7 +176,7 @@ def test_an_upload_is_named_for_people_and_stored_by_its_content(base: Base, tel
         ('a"b;c=d.txt', 'a"b;c=d.txt'),
     ],
 )
-def test_name_loses_only_controls_and_what_leads_to_a_place(base: Base, given: str, shown: str) -> None:
+def test_name_loses_only_control_characters_and_folders(base: Base, given: str, shown: str) -> None:
     """E4, E13: twins of another case or normal form are other names, and the download has the same one."""
     escaped, *_ = dispositions_of(given)
     submitted = upload_as(base, escaped, f"The walrus {given!r} rests.")

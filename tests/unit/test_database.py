@@ -239,7 +239,7 @@ def test_e32_a_process_that_writes_all_the_time_lets_another_write(database: Dat
         try:
             assert begun.wait(10)
             for _ in range(4):
-                # Raises `Unavailable` after waiting for ten seconds.
+                # This raises `Unavailable` if it has waited for ten seconds.
                 with of_another_process.write() as db:
                     db.execute(SHORT_QUERY).fetchall()
         finally:

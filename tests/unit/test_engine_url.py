@@ -1,4 +1,4 @@
-"""C6: where clients look for the engine if no setting names its address."""
+"""C6: the address at which clients call the engine if no setting names it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,7 +23,7 @@ from kb.settings import CONFIG_FILE, ClientSettings, McpSettings, SettingsError,
         ({"KB_PORT": "many", "KB_ENGINE_URL": "http://engine:1"}, "", "http://engine:1"),
     ],
 )
-def test_clients_look_where_the_engine_of_the_same_settings_listens(
+def test_clients_use_the_address_of_an_engine_with_the_same_settings(
     tmp_path: Path, environ: Mapping[str, str], toml: str, url: str
 ) -> None:
     """C6"""

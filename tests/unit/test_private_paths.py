@@ -1,4 +1,4 @@
-"""M27: what agents may not read, whatever folders are open to them."""
+"""M27: the files that agents cannot read, even in folders that are open to them."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ from kb.cli.program_options import make_mcp_options
 from kb.settings import load_mcp_settings, private_paths
 
 
-def test_files_of_secrets_are_private_whichever_source_names_them(tmp_path: Path) -> None:
+def test_files_of_secrets_are_private_from_any_source(tmp_path: Path) -> None:
     """M27"""
     (tmp_path / "kb.toml").write_text('api_key_file = "key"\ndata_dir = "data"', encoding="utf-8")
     environ = {"KB_API_KEY_FILE": "/other/key", "KB_MCP_API_KEY_READONLY_FILE": "~/agents", "KB_STORE_URL_FILE": "url"}
@@ -20,8 +20,8 @@ def test_files_of_secrets_are_private_whichever_source_names_them(tmp_path: Path
     assert found == {*map(Path, named), tmp_path / "kb.toml", tmp_path / "key", tmp_path / "data"}
 
 
-def test_mcp_server_keeps_them_from_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """M27: with the data directory that a flag names."""
+def test_mcp_server_keeps_private_files_from_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """M27: also the data directory that a flag names."""
     key = tmp_path / "kb-key"
     key.write_text("hidden")
     monkeypatch.setenv("KB_API_KEY_FILE", str(key))

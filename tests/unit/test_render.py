@@ -172,10 +172,10 @@ def test_in_a_script_without_spaces_words_are_marked_inside_others(capsys: pytes
 
 @pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("source_path", [None, __file__])
-def test_title_leads_to_the_engine_and_to_no_file_of_this_machine(
+def test_title_links_to_the_engine_and_not_to_a_local_file(
     capsys: pytest.CaptureFixture[str], source_path: str | None
 ) -> None:
-    """C6: whoever wrote the document chose its path."""
+    """C6: the author of a hostile document chose its path."""
     show_hits(answer({**HIT, "source_path": source_path}), open_engine="http://engine:8000/")
 
     shown = capsys.readouterr().out

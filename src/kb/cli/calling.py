@@ -29,7 +29,7 @@ from kb.settings import ClientSettings, SettingsError, load_client_settings, pre
 Answer = TypeVar("Answer")
 
 called_engine: ContextVar[str | None] = ContextVar("called_engine", default=None)
-"""The URL of the engine that this command has called, whose answers it now uses."""
+"""The URL of the engine that this command has called; None before the first call."""
 
 EXIT_OF_STATUS = {
     400: Exit.REFUSED,

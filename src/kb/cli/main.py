@@ -20,7 +20,7 @@ from kb.version import VERSION
 
 class Kb(CommandsOnDemand):
     def invoke(self, ctx: Any) -> Any:  # Any: typer exports no class of it
-        """Ends with a sentence after Ctrl-C, and where an engine's answer lacks what the command needs of it."""
+        """End with a message, not a traceback, after Ctrl-C and when the command cannot use the engine's answer."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:

@@ -39,7 +39,7 @@ class Answer:
     server: str
     body: bytes
     challenge: str = ""
-    """What the header `WWW-Authenticate` says: who asks for a key."""
+    """The header `WWW-Authenticate`, by which a program that asks for a key can be recognised."""
 
     @property
     def json(self) -> Any:  # Any: whatever somebody else has sent
@@ -51,7 +51,7 @@ class Answer:
 
 
 def ask_engine(engine_url: str, path: str, key: str) -> Answer:
-    """The answer to GET below `/api/v1`. The key is sent only to what has answered as an engine without it.
+    """The answer to GET below `/api/v1`. The key is sent only to a program that has answered as an engine without it.
 
     Raises `NoAnswer`.
     """

@@ -71,7 +71,7 @@ def _make_bucket(settings: "EngineSettings") -> "Bucket | None":
 
 
 def make_mcp_options(settings: "McpSettings", engine_url: str, *, data_dir: "Path | None" = None) -> "McpOptions":
-    """`data_dir` is the engine's, if it is not that of the settings."""
+    """`data_dir` is the engine's data directory, if it differs from the one in the settings."""
     from kb.access import Access
     from kb.mcp.app import McpOptions
     from kb.settings import every_key, present_key, private_paths

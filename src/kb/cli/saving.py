@@ -39,7 +39,7 @@ def save_original(document: "Json", file: str, engine_url: str | None, *, force:
 
 
 def _open_private(path: str, flags: int) -> int:
-    """For the user alone, whatever the umask is: a bundle holds the whole base."""
+    """Open a file that only the user can read, whatever the umask is: a bundle contains the whole base."""
     return os.open(path, flags, 0o600)
 
 

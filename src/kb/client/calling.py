@@ -21,15 +21,16 @@ CONNECT_WITHIN_SECONDS = 5.0
 ANSWER_WITHIN_SECONDS = 300.0
 # httpx looks at each of them whenever a request begins or ends: with 64, that was most of what a request cost.
 CONNECTIONS = 32
-# Another program may take the port of an engine that has ended. Asking before each call would double the requests.
+# Another program may take the port of an engine that has ended, so the engine is recognised again after this time.
+# Doing so before each call would double the requests.
 RECOGNISED_FOR_SECONDS = 5.0
 
 
 class EngineConnection:
-    """What `EngineClient` calls its routes through.
+    """The calls of `EngineClient` to the engine.
 
-    The key is sent only to what has answered as an engine without it. A program that pretends to be one gets it all the
-    same: only a certificate keeps it from another user of the machine who has taken the engine's port.
+    The key is sent only to a program that has answered as an engine without it. A program that imitates an engine can
+    still get the key: only TLS prevents that, if another user of the machine has taken the engine's port.
     """
 
     def __init__(self, base_url: str, api_key: str | None = None, *, timeout: float = ANSWER_WITHIN_SECONDS) -> None:
@@ -69,9 +70,9 @@ class EngineConnection:
             raise EngineTooOld(version)
 
     async def _recognise(self) -> str | None:
-        """The engine's version, unless it is only for those with the key. Raises `NotAnEngine` if it is none.
+        """The engine's version, or None if the engine gives it only to clients with the key. Does not send the key.
 
-        The key is not sent.
+        Raises `NotAnEngine` if another program answers.
         """
         version = version_in((await self._http.get("/health/live")).headers.get("Server", ""))
         if version is None:
@@ -88,7 +89,7 @@ class EngineConnection:
         return version
 
     async def _headers(self, given: Mapping[str, str] | None) -> dict[str, str]:
-        """With the key, if there is one and what answers is an engine."""
+        """The given headers, and the key if there is one. Raises `NotAnEngine` if another program would get the key."""
         if self._key:
             async with self._recognising:
                 if time.monotonic() >= self._recognised_until:
@@ -127,7 +128,7 @@ class EngineConnection:
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **request: Any
     ) -> httpx.Response:
         async with self._turn:
-            # Not earlier: until it is this call's turn, another program may take the port.
+            # The engine is recognised only here: while this call waited, another program may have taken the port.
             response = await self._http.request(method, path, headers=await self._headers(headers), **request)
         return response.raise_for_status()
 

@@ -150,7 +150,7 @@ class EngineClient(EngineConnection):
         return await self._call("GET", f"/documents/{quote_id(document_id)}", params=which)
 
     async def get_whole_document(self, document_id: Id) -> Json:
-        """A document with all its chunks, in as many calls as that takes."""
+        """A document with all its chunks, in as many calls as needed."""
         document = await self.get_document(document_id)
         read = document
         while read["chunks"] and len(document["chunks"]) < read["chunk_count"]:

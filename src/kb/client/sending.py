@@ -67,9 +67,9 @@ async def build_form(fields: Iterable[tuple[str, str]], file: NamedFile, on_prog
 
 @asynccontextmanager
 async def open_file(path: str | Path, opener: Callable[[str, int], int] | None = None) -> AsyncIterator[BinaryIO]:
-    """Opened by a thread, since a disk may take long; closed in any case, even if nobody waits for that thread.
+    """Open the file in a thread, since a disk may be slow. It is closed in any case, even if the caller was cancelled.
 
-    The `opener` is that of Python's own `open`.
+    `opener` is passed to Python's `open`.
     """
     opened: list[BinaryIO] = []
     is_unwanted = False

@@ -54,7 +54,7 @@ WHAT_A_BACKUP_WRITES: Final = {DATABASE, *(DATABASE + ending for ending in LOGS)
 # Enough to see what it is about; the manifest has them all.
 TOLD_AT_MOST: Final = 10
 
-# What a person is shown of it has to fit on a line.
+# A message with this number must fit on a line.
 Count: TypeAlias = Annotated[int, Field(ge=0, lt=2**63)]
 NOTHING_ELSE: Final = {"extra": "forbid"}
 OnProgress: TypeAlias = Callable[[str, int, int], None]
@@ -219,7 +219,7 @@ def _copy_originals(
 
 
 def _leave_out_unsafe_names(database: Path, contents: Contents) -> list[DamageEntry]:
-    """A restore refuses a base that has any."""
+    """Remove the unsafe names of originals from the copy: a restore would refuse it otherwise."""
     why = "names its original by something that is not a SHA-256."
     damage = [DamageEntry(f"Document {one} {why}", [one]) for one in contents.documents_with_unsafe_names]
     damage += [DamageEntry(f"Job {one} {why}", []) for one in contents.jobs_with_unsafe_names]
@@ -317,8 +317,8 @@ def _bring_database(backup: Path, restoring: Path, manifest: Manifest) -> Conten
     if users:
         more = f" and {len(users) - TOLD_AT_MOST} more" if len(users) > TOLD_AT_MOST else ""
         raise Unavailable(
-            f"The backup in {backup} is not as kb makes them: {', '.join(users[:TOLD_AT_MOST])}{more} may refer to "
-            "files outside of it. Nothing was restored. Restore only backups that you made."
+            f"The backup in {backup} is not like those that kb makes: {', '.join(users[:TOLD_AT_MOST])}{more} may "
+            "refer to files outside of it. Nothing was restored. Restore only backups that you made."
         )
     return contents
 

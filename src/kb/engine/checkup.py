@@ -20,7 +20,7 @@ class BaseOnDisk:
     originals: dict[str, list[int]]
     """Each that the base refers to, with its documents."""
     documents_with_unsafe_names: list[int]
-    """Those that refer to an original by a name that none can have."""
+    """Documents that refer to an original by a name that is not a SHA-256."""
 
 
 def read_base(data_dir: Path) -> BaseOnDisk:

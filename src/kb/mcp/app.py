@@ -54,7 +54,7 @@ class McpOptions:
     file_roots: tuple[Path, ...]
     access: Access
     private_paths: tuple[Path, ...] = ()
-    """Of kb itself: agents read none of them, even below a root."""
+    """Files and folders of kb itself. Agents cannot read them, even below a root."""
     log_format: LogFormat = "text"
     look_every_seconds: float = LOOK_EVERY_SECONDS
 

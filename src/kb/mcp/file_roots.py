@@ -6,7 +6,7 @@ on, and this time no link is followed: whoever has put one there meanwhile gets 
 the agent gets is read from the one descriptor that was checked.
 
 kb's own files are never read, wherever they are: the files of keys, `kb.toml` and the data directory. They are refused
-by their path, and by their device and inode, which a hard link and another mount of the same folder share.
+by their path, and by their device and inode, which are the same for a hard link and for another mount of the folder.
 
 The disk outside of the folders is never spoken of: a path that leads there is refused in the same words whether there
 is such a file or not.
@@ -26,7 +26,7 @@ from kb.mcp.answers import CUT
 from kb.mcp.errors import ToolError
 
 Identity: TypeAlias = tuple[int, int]
-"""A device, and the number of an inode on it."""
+"""The device and the inode of a file."""
 
 MOST_AT_ONCE = 4
 # Linux takes no longer path, and other systems none so long.
@@ -58,7 +58,7 @@ class OpenedFile:
 
 class FileRoots:
     def __init__(self, folders: tuple[Path, ...], private: tuple[Path, ...] = ()) -> None:
-        """Files below `folders`, but not those of `private`, which are files, and folders with all that is in them."""
+        """Files below `folders` may be read, except those in `private`: files, and folders with everything in them."""
         self._folders = folders
         self._private = private
         self.turns = asyncio.Semaphore(MOST_AT_ONCE)
@@ -165,7 +165,7 @@ class _IsPrivate(Exception):
 
 
 def _identities_of(private: Iterable[Path]) -> frozenset[Identity]:
-    """Of these files and folders, and of the files that are directly in the folders, such as the database."""
+    """Returns those of the files and folders, and of the files directly in the folders, such as the database."""
     found = set()
     for path in private:
         with suppress(OSError):
@@ -181,7 +181,7 @@ def _identity_of(found: os.stat_result) -> Identity:
 
 
 def _open_below(root: Path, names: tuple[str, ...], private: frozenset[Identity]) -> int:
-    """A descriptor of the regular file, opened without following any link below `root`. Raises `_IsPrivate`."""
+    """Open the regular file without following links below `root`; returns its descriptor. Raises `_IsPrivate`."""
     if not names:
         raise _wrong_kind(stat.S_IFDIR)
     folder = _open_folder(root)
@@ -246,8 +246,8 @@ def _not_allowed(roots: Iterable[Path], **details: object) -> ToolError:
     return ToolError(
         "path_not_allowed",
         f"Files may be read below these folders: {named}. Links count as what they lead to; hidden names (with a dot "
-        "in front), kb's own files and /proc, /sys and /dev are never read. Ask the user to copy the file there, or "
-        "whoever runs this server to add its folder to KB_MCP_FILE_ROOTS.",
+        "in front), kb's own files and /proc, /sys and /dev are never read. Ask the user to copy the file there, or to "
+        "have the folder added to KB_MCP_FILE_ROOTS.",
         **details,
     )
 

@@ -19,9 +19,9 @@ from kb.mcp.answers import BUDGET_BYTES, STORED_TEXT_MARK, shorten, size_of
 from kb.mcp.errors import ToolError, absence_told
 
 PAGE_SIZE = 100
-# Of a title, a name or a heading, which can be as long as somebody likes.
+# The most characters of a title, a name or a heading: documents may have longer ones.
 MAX_WORDS_LENGTH = 200
-# For the notice, and what stands around both texts.
+# Room for the notice, and for the JSON around both texts.
 RESERVED_BYTES = 1_400
 # Of what a client takes for the name of a resource.
 LONGEST_URI = 1000
@@ -63,9 +63,9 @@ def list_templates() -> ListResourceTemplatesResult:
 
 
 async def read_resource(engine: EngineClient, uri: str) -> ReadResourceResult:
-    """The text of a document, as much as a model can take in at once, and then a notice in our words.
+    """The text of a document, as much as a model can read at once, and then a notice by the server.
 
-    The notice is a content of its own, so that no text can look like it. It says where the rest is. The text comes
+    The notice is a separate content, so that no text can imitate it. It names the URI of the rest. The text comes
     first, because some clients use only the first content.
     Raises `ToolError` if the URI is none of ours or the document is not there.
     """
@@ -90,7 +90,7 @@ async def read_resource(engine: EngineClient, uri: str) -> ReadResourceResult:
 
 
 def _describe(document: Json) -> Resource:
-    # No stored words: a client may take a description for the server's own.
+    # The description has no stored words: a client may trust it as the server's own.
     kind = "Note" if document["doc_type"] == "note" else f"{document['format'].upper()} document"
     return Resource(
         uri=f"kb://documents/{document['id']}",
@@ -103,7 +103,7 @@ def _describe(document: Json) -> Resource:
 
 
 def _brief(words: str) -> str:
-    """In one line, and not too long."""
+    """The words in one line, shortened if they are too long."""
     words = _C0.sub("", without_control_characters(" ".join(words.split())))
     return words if len(words) <= MAX_WORDS_LENGTH else f"{words[: MAX_WORDS_LENGTH - 1]}…"
 
@@ -114,7 +114,7 @@ def _mime_type(document: Json) -> str:
 
 
 def _render(document: Json, offset: int) -> tuple[str, int | None]:
-    """As much of the text as fits, and the number of the chunk that follows it, if there is one."""
+    """As much of the text as fits, and the number of the next chunk, or None at the end."""
     budget = BUDGET_BYTES - RESERVED_BYTES
     text: str | None = document.get("text")
     # A note that is too long is read by its chunks, which hold the same words.
@@ -138,9 +138,9 @@ def _render_chunks(chunks: list[Json]) -> Iterator[str]:
     for chunk in chunks:
         place = (chunk["page_num"], chunk["heading"])
         page, heading = place
-        told = [f"page {page}"] if page is not None else []
-        told += [_brief(heading)] if heading else []
-        yield f"[{', '.join(told)}]\n{chunk['text']}" if told and place != before else chunk["text"]
+        labels = [f"page {page}"] if page is not None else []
+        labels += [_brief(heading)] if heading else []
+        yield f"[{', '.join(labels)}]\n{chunk['text']}" if labels and place != before else chunk["text"]
         before = place
 
 

@@ -20,7 +20,7 @@ from kb.serving.held_bodies import Bodies, Body, NoRoom, TooManyValues
 PROTOCOL = "mcp"
 # Of one connection. More than any agent has; a client that never waits for answers cannot pile up work.
 MOST_UNDER_WAY = 128
-# Of all connections at one address. The engine's answers come one after the other, also those for clients of HTTP.
+# The most requests on all connections together. The engine answers them, and those of HTTP clients, one after another.
 MOST_UNDER_WAY_TOGETHER = 512
 
 
@@ -74,7 +74,7 @@ class _Conversation:
         try:
             await self._websocket.send_text(text)
         except (WebSocketDisconnect, RuntimeError):
-            # The client is gone; `listen` learns it too, and ends what is under way.
+            # The client is gone. `listen` notices it too, and ends the requests under way.
             return
 
     async def listen(self, group: anyio.abc.TaskGroup) -> None:
@@ -90,7 +90,7 @@ class _Conversation:
                     self._exchange.cancel(self._session, message)
                 elif isinstance(message, JSONRPCRequest):
                     self._begin(message, body, group)
-                    # Its answer may be one that the client does not take; then nothing more is read.
+                    # Let the answer start: if the client does not take it, nothing more is read from the client.
                     await anyio.lowlevel.checkpoint()
                     continue
             except Malformed as malformed:
@@ -102,8 +102,8 @@ class _Conversation:
             told = f"There are {MOST_UNDER_WAY} requests under way on this connection. Wait for some of them."
             raise Malformed(error_message(request.id, SERVER_ERROR, told, "too_many_requests"))
         if sum(one._under_way for one in self._conversations) >= MOST_UNDER_WAY_TOGETHER:
-            told = "There are too many requests under way on all connections. Try again shortly."
-            raise Malformed(error_message(request.id, SERVER_ERROR, told, "too_many_requests"))
+            message = "There are too many requests under way on all connections. Try again shortly."
+            raise Malformed(error_message(request.id, SERVER_ERROR, message, "too_many_requests"))
         self._under_way += 1
         group.start_soon(self._answer, request, body)
 
@@ -118,7 +118,7 @@ class _Conversation:
             self._let_go(body)
 
     async def _render_answer(self, request: JSONRPCRequest) -> str | None:
-        """As text, which while it waits takes a quarter of the room."""
+        """The answer as text: while it waits to be sent, it takes a quarter of the memory of the parsed answer."""
         is_silent = isinstance(request, SilentRequest)
         answer = await self._exchange.answer(
             request,

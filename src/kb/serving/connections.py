@@ -130,12 +130,13 @@ class Attended(asyncio.Protocol):
 
 
 class StrictParser(h11.Connection):
-    """Refuses a request with two lengths: a proxy that believes the other one would see two requests, or none.
+    """Refuses a request with both Content-Length and Transfer-Encoding: a proxy may use the other one of the two, and
+    then see another end of the request.
 
-    h11 itself refuses several lengths that differ; beside chunks it ignores a Content-Length (RFC 9112, 6.1).
+    h11 itself refuses several lengths that differ; with chunks it ignores Content-Length (RFC 9112, 6.1).
     """
 
-    def next_event(self) -> Any:  # Any: an event, or a class of h11 that stands for none
+    def next_event(self) -> Any:  # Any: an event, or a class of h11 that means that there is none
         event = super().next_event()
         names = {name for name, _ in event.headers} if isinstance(event, h11.Request) else set()
         if {b"content-length", b"transfer-encoding"} <= names:

@@ -11,15 +11,15 @@ from kb.serving.held_bodies import MAX_HELD_BYTES
 
 # A message of no more is always taken.
 SMALL_BYTES = 64 * 1024
-# Of messages that their clients have not taken yet: one of 100 kB for each of 1,000 connections, and some more.
+# The most bytes of unsent messages: one of 100 kB for each of 1,000 connections, and some more.
 MAX_UNSENT_BYTES = 128 * 1024 * 1024
 
 
 class WebSocketConnection(Attended, WebSocketsSansIOProtocol):
     """Whether the client is still there uvicorn finds out by pings, and then closes; here that comes to an end.
 
-    From a client that does not take what it is sent nothing more is read. Messages that are not whole yet are bounded,
-    and so are those that wait to be sent: all of them together.
+    While a client does not take its messages, nothing more is read from it. Messages that have not arrived completely
+    are bounded, and so are all messages together that wait to be sent.
     """
 
     arriving_bytes = 0
@@ -39,7 +39,7 @@ class WebSocketConnection(Attended, WebSocketsSansIOProtocol):
     def pause_writing(self) -> None:
         self.paused_since = time.monotonic()
         super().pause_writing()
-        # Pings are answered as they are read.
+        # Each ping that is read is answered, so reading stops too.
         self.transport.pause_reading()
 
     def resume_writing(self) -> None:
@@ -50,13 +50,13 @@ class WebSocketConnection(Attended, WebSocketsSansIOProtocol):
     def shutdown(self) -> None:
         super().shutdown()
         if self.is_writing_paused:
-            # What it does not take keeps no server from stopping.
+            # A client that does not take its messages must not keep the server from stopping.
             self.transport.abort()
 
     async def receive(self) -> Any:
         await self.writable.wait()
         if self.disconnected and self.is_writing_paused:
-            # It took no answers until it went; what it asked besides is not answered either.
+            # The client has gone without taking its answers, so its further requests are not answered either.
             return {"type": "websocket.disconnect", "code": 1006}
         return await super().receive()
 
@@ -71,7 +71,7 @@ class WebSocketConnection(Attended, WebSocketsSansIOProtocol):
             self.waiting_bytes -= size
 
     def _make_room_for_unsent(self) -> None:
-        """End the connection that has been behind for the longest time, if too much is unsent altogether."""
+        """End the connection that has been behind for the longest time, if too many bytes are unsent."""
         websockets = [one for one in self.connections if isinstance(one, WebSocketConnection) and one.is_under_way]
         behind = [one for one in websockets if one.is_writing_paused]
         if sum(one.waiting_bytes + one.transport.get_write_buffer_size() for one in behind) > MAX_UNSENT_BYTES:

@@ -76,7 +76,7 @@ def _check_store_url(url: SecretStr) -> SecretStr:
         parts.netloc.count("@") <= 1
         and "@" not in parts.path + parts.query + parts.fragment
         and not re.search(r"\s", parts.netloc)
-        # A port that is none would be shown, and may be a password as well.
+        # A port that is not a number may be a password, and messages would show it.
         and all(_HOST.fullmatch(host) for host in parts.netloc.rpartition("@")[2].split(","))
     )
     is_named = parts.scheme in {"postgresql", "postgres"} and parts.path.strip("/")
@@ -140,7 +140,7 @@ def _check_toolsets(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _check_origin(text: str) -> str:
-    """An origin as a browser writes it: in lower case, without the port that the scheme has anyway."""
+    """The origin as a browser writes it: in lower case, without the default port of the scheme."""
     origin = text.lower().rstrip("/")
     parts = urlsplit(origin)
     is_origin = parts.netloc == origin.partition("://")[2] and parts.hostname and parts.port != 0

@@ -1,4 +1,4 @@
-"""The files of kb itself that agents may not read."""
+"""The files of kb itself that agents must not read."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from kb.settings.sources import list_sources, open_config, secrets_of
 
 
 def private_paths(environ: Mapping[str, str] = os.environ, config_folder: Path | None = None) -> tuple[Path, ...]:
-    """`kb.toml`, the data directory, and each file that a setting names as that of a secret.
+    """`kb.toml`, the data directory, and each file that a setting names as the file of a secret.
 
     Raises `SettingsError` if `kb.toml` cannot be read.
     """
@@ -23,7 +23,7 @@ def private_paths(environ: Mapping[str, str] = os.environ, config_folder: Path |
 def _find_named(environ: Mapping[str, str], config_file: Path) -> Iterator[Path]:
     in_file = open_config(config_file)
     for program in PROGRAMS:
-        # Also what a stronger source has replaced: it may be the key of another program.
+        # Weaker sources are included: the file that they name may hold the key of another program.
         for source in list_sources(program, {}, environ, in_file):
             given = (source.find(name, program) for name in secrets_of(program))
             yield from (one.file for one in given if one is not None and one.file is not None)

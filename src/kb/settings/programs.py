@@ -40,8 +40,8 @@ _API_KEY_MEANING = (
     "the first."
 )
 _ENGINE_URL_MEANING = (
-    "Where the clients find the engine. Without it they look where an engine with the same settings listens: `0.0.0.0` "
-    "and `::` count as `127.0.0.1`, and port 0 as 8000."
+    "The address at which clients call the engine. Without it they use the host and the port in the engine's settings: "
+    "`0.0.0.0` and `::` count as `127.0.0.1`, and port 0 as 8000."
 )
 _INSECURE_MEANING = (
     "Lets a program listen without a key on an address that other machines can reach. Otherwise it refuses to start."
@@ -164,8 +164,8 @@ class McpSettings(ProgramSettings):
     )
     mcp_file_roots: Folders = Field(
         default_factory=default_file_roots,
-        description="The folders of the MCP server's machine from which `knowledge-add` may read. Never read are "
-        "hidden files, those in hidden folders below them, and kb's own: those of keys, `kb.toml`, the data directory.",
+        description="The folders of the MCP server's machine from which `knowledge-add` may read. It never reads "
+        "hidden files, files in hidden folders below them, or kb's own files: keys, `kb.toml`, the data directory.",
     )
     mcp_upload_ttl_seconds: Seconds = Field(
         600, description="How long after its last chunk an upload that nobody finished is removed."

@@ -108,7 +108,7 @@ def read_settings(
 
 
 def find_given(name: str, sources: Iterable[Source], owner: type[ProgramSettings]) -> Given | None:
-    """What the strongest source says; `sources` begin with the weakest."""
+    """The value from the strongest source; `sources` begin with the weakest."""
     found = [one for source in sources if (one := source.find(name, owner))]
     return found[-1] if found else None
 
@@ -127,16 +127,16 @@ def read_option(name: str, given: Given, owner: type[ProgramSettings]) -> Any:  
 
 
 def derive_engine_url(environ: Mapping[str, str], in_file: Source) -> Given:
-    """Where an engine with these settings listens, as its own machine reaches it.
+    """The address of an engine with these settings, as its own machine reaches it.
 
-    So clients do not send the key to another program on the default port when the engine has a port of its own.
+    So if the engine has another port, clients do not send the key to another program on the default port.
     """
     sources = list_sources(EngineSettings, {}, environ, in_file)
     try:
         host, port = (_read_strongest(name, sources) for name in ("host", "port"))
     except SettingsError as error:
         return Given("", "engine_url", "engine_url", Origin.DEFAULT, problem=str(error))
-    # The system chooses port 0's number when the engine starts; no setting knows it.
+    # For port 0 the system chooses a port when the engine starts, which is not in the settings.
     port = port or EngineSettings.model_fields["port"].default
     return Given(f"http://{_reachable(host)}:{port}", "engine_url", "engine_url", Origin.DEFAULT)
 
@@ -148,7 +148,7 @@ def _read_strongest(name: str, sources: Iterable[Source]) -> Any:  # Any: a text
 
 
 def _reachable(host: str) -> str:
-    """As it stands in a URL."""
+    """The host as a client writes it in a URL."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -176,8 +176,9 @@ def complain_of_value(given: Given, option: str, program: type[ProgramSettings])
 
 
 def without_password(value: object) -> str:
-    """Of a value that may be an address; without its query and what follows, in which there may be a key, too."""
-    # A password may hold any character, in an address that cannot be used.
+    """The value. Of an address without user and password, and without what follows `?` or `#`: a key may be in any of
+    these."""
+    # In an invalid address the password may contain any character.
     without_user = re.sub(r"^(\s*[a-z][a-z0-9+]*:/+)?.*@", r"\1***@", str(value), flags=re.DOTALL | re.IGNORECASE)
     return re.sub(r"(/[^?#]*[?#]).*", r"\1***", without_user, flags=re.DOTALL)
 

@@ -34,7 +34,7 @@ class Given:
     origin: Origin
     file: Path | None = None
     problem: str | None = None
-    """Why there is no value."""
+    """The message why there is no value, or None."""
 
     def read(self) -> object:
         """The value itself. Raises `SettingsError` if there is none, or if the file of a secret cannot be read."""
@@ -136,9 +136,9 @@ def _read_secret(path: Path, named_by: str) -> str:
         secret = path.read_text(encoding="utf-8").strip()
     except OSError as error:
         if not str(path).startswith((os.sep, "~")) and not path.exists():
-            # A key that was put where its file belongs.
+            # The value may be the key itself instead of the path of its file.
             raise SettingsError(
-                f"{named_by} names a file that is not there. Give its whole path. What it names now is not shown: it "
+                f"{named_by} names a file that is not there. Give its whole path. The value is not shown: it "
                 "may be the key itself."
             ) from None
         raise SettingsError(f"{named_by} names {path}, which cannot be read: {error.strerror}.") from error

@@ -1,4 +1,4 @@
-"""What others can put into the schema of a base, and what kb answers then."""
+"""Foreign parts in the schema of a base, and the messages with which kb refuses them."""
 
 from dataclasses import dataclass
 
@@ -56,7 +56,7 @@ FOREIGN_PARTS = {
 
 
 def put_foreign_part(db: apsw.Connection, what: str) -> None:
-    """As anybody with an editor for files could."""
+    """Change the schema as a person with an editor for files could."""
     db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
     db.pragma("writable_schema", "on")
     db.execute(FOREIGN_PARTS[what].sql).fetchall()

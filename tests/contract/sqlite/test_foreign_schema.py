@@ -1,4 +1,4 @@
-"""What others put into the schema of a base never runs (E31)."""
+"""Foreign parts in the schema of a base never run (E31)."""
 
 from contextlib import closing
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_a_base_with_a_foreign_schema_is_refused_and_not_touched(folder: Path, b
 
 
 @pytest.mark.parametrize("version", [3, 4])
-def test_no_trigger_of_others_runs_in_an_upgrade(folder: Path, base: Path, version: int) -> None:
+def test_foreign_trigger_does_not_run_in_an_upgrade(folder: Path, base: Path, version: int) -> None:
     """E31"""
     build_base(base, version)
     with open_base(base) as db:
@@ -55,7 +55,7 @@ def test_no_trigger_of_others_runs_in_an_upgrade(folder: Path, base: Path, versi
     assert bytes_of(base) == before
 
 
-def test_statistics_of_sqlite_and_an_index_that_was_emptied_are_no_foreign_schema(folder: Path, base: Path) -> None:
+def test_statistics_and_an_emptied_index_are_not_foreign(folder: Path, base: Path) -> None:
     """E31"""
     store = open_store(folder, model_fingerprint="tiny-1")
     add_note(store, "a walrus")
@@ -70,7 +70,7 @@ def test_statistics_of_sqlite_and_an_index_that_was_emptied_are_no_foreign_schem
     store.close()
 
 
-def test_a_connection_to_a_base_lets_no_sql_damage_it(folder: Path, base: Path) -> None:
+def test_sql_cannot_damage_a_base(folder: Path, base: Path) -> None:
     """E31"""
     open_store(folder, model_fingerprint="tiny-1").close()
 
@@ -82,8 +82,8 @@ def test_a_connection_to_a_base_lets_no_sql_damage_it(folder: Path, base: Path) 
         assert db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, -1) == 0
 
 
-def test_every_base_is_opened_by_such_a_connection() -> None:
-    """E31: but for one in memory, which has no base."""
+def test_every_base_is_opened_in_defensive_mode() -> None:
+    """E31: only a connection in memory is opened in another way."""
     opening = {path.name for path in SOURCES.rglob("*.py") if "apsw.Connection(" in path.read_text(encoding="utf-8")}
 
     assert opening == {"terms.py"}

@@ -85,7 +85,7 @@ def test_a_damaged_backup_is_refused_and_the_base_stays_what_it_was(
 
 
 @pytest.mark.parametrize("replaced", ["kb.sqlite", "original", "manifest.json"])
-def test_a_backup_with_a_pipe_for_a_file_is_refused_at_once(
+def test_a_backup_with_a_pipe_is_refused_at_once(
     folder: Path, store: Store, originals: FolderOriginals, replaced: str
 ) -> None:
     """E31"""
@@ -210,7 +210,7 @@ def test_a_log_without_its_base_is_not_applied_to_the_restored_one(folder: Path,
 
 
 def forge_backup(folder: Path, change: Callable[[apsw.Connection], object]) -> None:
-    """Change the database of the backup, and have its manifest fit."""
+    """Change the database of the backup, and make its manifest match."""
     backup = folder / "backup"
     with closing(apsw.Connection(str(backup / "kb.sqlite"))) as db:
         db.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
@@ -221,7 +221,7 @@ def forge_backup(folder: Path, change: Callable[[apsw.Connection], object]) -> N
 
 
 def refuse_restore(folder: Path, message: str) -> None:
-    """What is there stays as it was, and nothing else comes."""
+    """Try to restore. The existing base must stay as it was, with no new files."""
     (folder / "other").mkdir()
     with closing(SqliteBackend(folder / "other").open()) as other:
         add_note(other, "what was there")
@@ -267,7 +267,7 @@ def test_a_backup_with_a_foreign_schema_is_refused(folder: Path, store: Store, w
 
 
 def test_a_restore_replaces_a_base_with_a_foreign_schema(folder: Path, store: Store) -> None:
-    """E31: it is the way out."""
+    """E31: a restore is how a user repairs such a base."""
     add_note(store, "a note")
     make_backup(folder)
     store.close()

@@ -227,7 +227,7 @@ def test_an_error_between_two_rows_keeps_neither_readers_nor_the_writer_at_an_ol
 
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if a few chunks were many."""
+    """Lower the limits, so that a few chunks are cleared in pieces."""
     monkeypatch.setattr(clearing, "MAX_CHUNKS_AT_ONCE", 3)
     monkeypatch.setattr(clearing, "CHUNKS_PER_PIECE", 2)
 
@@ -254,7 +254,7 @@ def test_e32_a_clearing_that_breaks_off_leaves_whole_documents(
     """E32"""
     notes = [add_note(store, f"walrus {number}", tags=["sea"]) for number in range(9)]
     with monkeypatch.context() as breaking:
-        # All that is done after the pieces.
+        # The last step, after all pieces.
         breaking.setattr(DocumentsPart, "delete_everything", lambda store, *, now: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             store.delete_everything(now=LATER)

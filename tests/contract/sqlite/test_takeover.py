@@ -333,7 +333,7 @@ def test_triggers_and_views_in_a_base_of_v2_do_nothing(v2: Path) -> None:
 
 @pytest.mark.parametrize("table", ["chunks", "tags", "document_tags", "jobs"])
 @pytest.mark.parametrize("kind", ["view", "virtual table"])
-def test_what_takes_the_place_of_a_table_of_v2_is_refused(v2: Path, table: str, kind: str) -> None:
+def test_view_or_virtual_table_instead_of_a_table_of_v2_is_refused(v2: Path, table: str, kind: str) -> None:
     """E31"""
     with open_base(v2) as db:
         db.execute(f"DROP TABLE {table}")
@@ -350,7 +350,7 @@ def test_what_takes_the_place_of_a_table_of_v2_is_refused(v2: Path, table: str, 
 
 
 @pytest.mark.parametrize("kind", ["VIEW documents AS SELECT 1 AS id", "VIRTUAL TABLE documents USING fts5 (id)"])
-def test_a_base_whose_documents_are_no_table_is_none_of_v2(folder: Path, kind: str) -> None:
+def test_a_base_without_a_plain_table_of_documents_is_not_v2(folder: Path, kind: str) -> None:
     """E31"""
     with open_base(folder / "kb.sqlite") as db:
         db.execute(f"CREATE {kind}; PRAGMA user_version = 2")

@@ -23,7 +23,7 @@ class Source:
     size_bytes: int = 0
     """As far as it is known; for those who look on."""
     folder: Path | None = None
-    """In which the file was found. From there on no link leads to it."""
+    """The folder in which the file was found. Below it the path of the file contains no link."""
 
 
 @dataclass(frozen=True)

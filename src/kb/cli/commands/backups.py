@@ -99,7 +99,7 @@ def restore(
 
 
 def _keep_from_others() -> None:
-    """As the engine does: files that are made from here on are for their user alone."""
+    """Let only the user read files that are made from now on, as the engine does."""
     os.umask(0o077)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kb.cli.connecting.known import Client, Json, McpServer
 
 ANSWER_WITHIN_SECONDS = 2.0
-# What the MCP server says with every 401, also behind a proxy.
+# The MCP server sends this in `WWW-Authenticate` with every 401, and a proxy passes it on.
 REALM = 'realm="kb"'
 
 
@@ -107,7 +107,7 @@ def _warn_unless_it_answers(server: "McpServer", key: str) -> None:
     try:
         answer = ask(server.url, within_seconds=ANSWER_WITHIN_SECONDS, reads_body=False)
         is_stranger = bool(key) and answer.status == 401 and REALM not in answer.challenge
-        # The key is sent only to what asks for one as kb does.
+        # The key is sent only to a server that asks for one as kb does.
         if key and answer.status == 401 and not is_stranger:
             answer = ask(server.url, key, within_seconds=ANSWER_WITHIN_SECONDS, reads_body=False)
     except NoAnswer:

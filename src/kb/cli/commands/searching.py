@@ -111,7 +111,7 @@ def _remark_on(answer: "Json", context: typer.Context, begin: int) -> None:
     from kb.cli.render.searching import remark_on_hits
 
     end, params = begin + len(answer["results"]), context.params
-    # A page with very much in it ends early, and the next one would begin too late.
+    # A page of very large hits ends early. Then `page` + 1 would skip hits, so the next page is given by its offset.
     is_short = len(answer["results"]) < params["top"]
     by_offset = is_short or params["offset"] is not None
     next_page = {"page": None, "offset": end} if by_offset else {"page": (params["page"] or 1) + 1}

@@ -42,7 +42,7 @@ def tags(*, as_json: AsJson = False, engine_url: EngineUrl = None) -> None:
     from kb.cli.render.terminal import print_json
 
     async def read(engine: "EngineClient") -> "Json":
-        """All of them, in as many calls as that takes."""
+        """All tags, in as many calls as needed."""
         answer = page = await engine.list_tags()
         while page["tags"] and len(answer["tags"]) < page["total"]:
             page = await engine.list_tags(offset=len(answer["tags"]))

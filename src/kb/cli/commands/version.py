@@ -50,7 +50,7 @@ def _find_engine(engine_url: str | None) -> tuple[str, str]:
         if version := version_in(ask(f"{url}/health/live").server):
             return url, version
         # Before it told its version with every answer, the engine told it only here.
-        told = ask_engine(url, "status", present_key(settings.api_key)).json["version"]
-        return url, version_in("kb/" + told) or ""
+        version = ask_engine(url, "status", present_key(settings.api_key)).json["version"]
+        return url, version_in("kb/" + version) or ""
     except (SettingsError, NoAnswer, LookupError, TypeError):
         return "", ""

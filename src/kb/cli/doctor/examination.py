@@ -89,9 +89,9 @@ class Doctor:
             return Exit.UNREACHABLE
         except (httpx.RequestError, NotAnEngine) as error:
             is_other = isinstance(error, NotAnEngine | httpx.DecodingError)
-            told = str(NotAnEngine(url)) if is_other else f"There is no engine at {url}"
+            message = str(NotAnEngine(url)) if is_other else f"There is no engine at {url}"
             advice = "Start one with `kb up`, or set KB_ENGINE_URL to where it runs."
-            self.tell(Check("engine", Verdict.WRONG, told, advice))
+            self.tell(Check("engine", Verdict.WRONG, message, advice))
             return Exit.UNREACHABLE
         return Exit.DONE
 

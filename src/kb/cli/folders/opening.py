@@ -1,18 +1,18 @@
-"""Opening a file where it was found: what was exchanged for a link meanwhile is refused."""
+"""Opening a file where it was found. A file or a folder that a link has replaced since then is refused."""
 
 import os
 from pathlib import Path
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY
-# A pipe that has taken the place of a file has no end.
+# Without O_NONBLOCK, opening a pipe that has replaced a file would wait for a writer.
 _FILE = os.O_RDONLY | os.O_NONBLOCK
 
 
 def open_below(folder: Path, path: Path) -> int:
-    """The descriptor of the file, to which no link leads from the folder on. Raises `OSError`.
+    """Open the file without following links below the folder; returns its descriptor. Raises `OSError`.
 
-    The folder itself may be a link. Each part of the path is opened in the one before it, so that another user who may
-    write there cannot lead the way elsewhere in between.
+    The folder itself may be a link. Each part of the path is opened relative to the part before it, so that another
+    user who may write there cannot redirect the path in the meantime.
     """
     *folders, name = path.relative_to(folder).parts
     parent = os.open(folder, _FOLDER)

@@ -43,7 +43,7 @@ def wants_another_key(server: McpServer) -> str:
 
 
 def not_an_mcp_server(url: str) -> str:
-    return f"There is something at {url}, but no MCP server of kb. Its address ends in /mcp."
+    return f"The program at {url} is not kb's MCP server. The address of kb's MCP server ends in /mcp."
 
 
 def show_clients() -> None:

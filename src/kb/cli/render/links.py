@@ -1,7 +1,7 @@
 """Titles that can be clicked on a terminal.
 
-They lead to the engine's copy of a document. They do not lead to its `source_path`: whoever wrote the document chose
-that, and a click would open a file of this machine.
+They lead to the engine's copy of a document, not to its `source_path`. The author of a hostile document could choose
+that path, and a click would open a file of this machine.
 """
 
 from rich.style import Style
@@ -16,7 +16,7 @@ def find_open_engine(engine_url: str | None) -> str | None:
 
 
 def title_style(document_id: int, open_engine: str | None) -> Style:
-    """Bold, and a link where there is an engine that can be read without a key."""
-    # An id that is no number could end the escape sequence.
+    """Bold, and a link if there is an engine that can be read without a key."""
+    # An id that is not a number could end the escape sequence of the link.
     link = open_engine and f"{open_engine.rstrip('/')}/api/v1/documents/{int(document_id)}/file"
     return Style(bold=True, link=link)

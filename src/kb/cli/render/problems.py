@@ -12,7 +12,7 @@ HOW_TO_UPDATE = (
     "Where it runs, stop it, install the version of this client, and start it again with `kb up`; in containers, run "
     "`docker compose up --detach --build` with the newer sources. It brings its data up to date by itself."
 )
-# An error of kb itself shows where it began; what is nested too deeply would fill the screen.
+# An error of kb itself shows where it was raised. All frames of a deep recursion would fill the screen.
 MOST_FRAMES = 5
 _KB = Path(__file__).parents[2]
 _ADVICE = {
@@ -41,14 +41,14 @@ def not_an_engine(url: str) -> str:
 
 
 def unusable_answer(url: str, error: Exception) -> str:
-    """With the way to the error through kb, for a report: the error may be one of kb's own.
+    """The message names the lines of kb that led to the error, for a report: the error may be a bug of kb.
 
-    The error's own words are left out. They may be those of the answer.
+    The text of the error itself is left out, because it may quote the answer.
     """
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(_KB)]
     way = ", ".join(f"{Path(frame.filename).name} line {frame.lineno}" for frame in reversed(frames[-MOST_FRAMES:]))
     return (
-        f"What the engine at {url} answered cannot be used ({type(error).__name__} at {way}). Compare the two versions "
+        f"The answer of the engine at {url} cannot be used ({type(error).__name__} at {way}). Compare the two versions "
         "that `kb version` shows. If they are the same, report this."
     )
 

@@ -3,8 +3,8 @@
 What was asked for goes to stdout; remarks, errors and progress go to stderr. On a terminal there are colours
 (not with NO_COLOR) and long lines are folded; in a pipe there are neither, and no line is cut.
 
-Titles and texts come from documents, which anybody may have written: control characters are taken out, and escaped
-in JSON, so that no document can move the cursor or rename the window.
+Titles and texts come from documents, and their authors may be hostile. Control characters are removed, and escaped in
+JSON, so that no document can move the cursor or rename the window.
 """
 
 import json
@@ -24,7 +24,7 @@ _SIZES = ("bytes", "KB", "MB", "GB", "TB")
 
 
 class _CleanConsole(Console):
-    """Writes the escape sequences of styles and no others, whatever it is given."""
+    """Writes the escape sequences of styles, and removes all others from the text."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         super().print(*map(_cleaned, objects), **options)
@@ -52,8 +52,8 @@ def print_json(answer: Json) -> None:
 
 
 def render_json(answer: Json) -> str:
-    """In one line, every script as itself and control characters as escapes."""
-    # They can only be in strings, and JSON itself escapes those of C0.
+    """The JSON in one line. Letters of all scripts are not escaped; control characters are."""
+    # In JSON they occur only inside strings, and `json` itself escapes those of C0.
     return CONTROL_CHARACTERS.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(answer, ensure_ascii=False))
 
 

@@ -46,7 +46,7 @@ RestartSec=10
 OOMPolicy=continue
 # Longer than engine, worker and MCP server take to finish what is under way, one after another.
 TimeoutStopSec=45
-# Threads included: more than kb has on a machine of many cores, and few enough to leave that machine room.
+# This counts threads too. kb needs fewer, even on a machine with many cores, and the machine can run more.
 TasksMax=2048
 # That is what `kb up` tells somebody at a terminal; its log goes to the journal.
 StandardOutput=null
@@ -62,7 +62,7 @@ RestrictRealtime=yes
 LockPersonality=yes
 SystemCallArchitectures=native
 SystemCallFilter=@system-service
-# By these the processes that read files confine themselves.
+# The processes that read files confine themselves with these calls.
 SystemCallFilter=seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self
 # Not ~@resources: the worker and the readers of files lower their own priority and limits.
 SystemCallFilter=~@privileged

@@ -70,7 +70,7 @@ class DocumentDetailAnswer(DocumentAnswer):
 
 
 def describe_document(document: Document) -> dict[str, object]:
-    """What a `DocumentAnswer` has, with nothing in the place of the metadata."""
+    """The fields of a `DocumentAnswer`, with None for the metadata."""
     return {
         "id": document.id,
         "uuid": document.uuid,
@@ -93,16 +93,16 @@ def describe_document(document: Document) -> dict[str, object]:
 
 
 def render_with_metadata(fields: dict[str, object], document: Document) -> bytes:
-    """The fields as JSON, with the metadata in its place as it is stored: as objects, it can take fifty times as much.
+    """The fields as JSON, with the stored JSON of the metadata inserted: parsed, it can take fifty times the memory.
 
-    No text can be taken for that place, since quotes in a text are escaped.
+    No text in the fields can look like the place where it is inserted, since quotes in a text are escaped.
     """
     content = to_json(fields, inf_nan_mode="null")
     return content.replace(b',"metadata":null,', b',"metadata":%b,' % document.metadata_json.encode(), 1)
 
 
 def render_document(document: Document) -> bytes:
-    """The JSON of a `DocumentAnswer`, in a third of the time that making one takes: there is nothing to check."""
+    """The JSON of a `DocumentAnswer`. It takes a third of the time that the model takes, which checks the fields."""
     return render_with_metadata(describe_document(document), document)
 
 

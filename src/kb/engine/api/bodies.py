@@ -55,7 +55,7 @@ def _take_whole_number(value: object) -> object:
 
 
 def _take_shown(title: object) -> object:
-    """Without control characters. A title of nothing else is blank."""
+    """The title without control characters. A title that has only control characters becomes blank."""
     if not isinstance(title, str) or not title:
         return title
     return without_control_characters(title) or " "
@@ -63,7 +63,7 @@ def _take_shown(title: object) -> object:
 
 Whole = BeforeValidator(_take_whole_number)
 Text = Annotated[str, Field(min_length=1, max_length=MAX_NOTE_CHARACTERS, pattern=NOT_BLANK)]
-# Titles are only shown. Tags and source paths are kept as they are, because clients find documents by them.
+# Only titles lose control characters. Clients find documents by tags and source paths, so those are not changed.
 Shown = BeforeValidator(_take_shown)
 Title = Annotated[str, Field(min_length=1, max_length=MAX_GIVEN_TITLE_CHARACTERS, pattern=NOT_BLANK), Shown]
 Tag = Annotated[str, Field(min_length=1, max_length=MAX_TAG_CHARACTERS, pattern=NOT_BLANK), AfterValidator(str.strip)]

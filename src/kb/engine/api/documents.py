@@ -51,7 +51,7 @@ async def list_documents(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> Response:
-    """A page ends before `limit` when its documents come to 4 MB; `offset` goes on after the last of them."""
+    """A page has fewer than `limit` documents when they come to 4 MB. Use `offset` for the rest."""
     query = DocumentQuery(source_path, source_folder, tuple(tag or ()), doc_type, format, q, sort, order, limit, offset)
     return await read_in_turn(
         request,
@@ -71,7 +71,7 @@ async def get_document(
     chunk_limit: Limit | None = None,
     chunk_offset: Offset = 0,
 ) -> Response:
-    """A document with its chunks, or with the first of them if there is more than 4 MB: `chunk_offset` goes on."""
+    """A document with its chunks. Of more than 4 MB it has only the first: `chunk_offset` gives the rest."""
     limit = chunk_limit if chunks else 0
     read = partial(_read_document, engine, ref, with_chunks=chunks, chunk_limit=limit, chunk_offset=chunk_offset)
     return await read_in_turn(request, read)
@@ -80,7 +80,7 @@ async def get_document(
 def _read_document(
     engine: Engine, ref: Ref, *, with_chunks: bool, chunk_limit: int | None, chunk_offset: int
 ) -> LargeAnswer:
-    """Of a file there is no `text`, and of a caller who wants no chunks no `chunks`."""
+    """The answer has `text` only for a note, and `chunks` only if the caller asked for them."""
     detail = engine.store.read_document(
         ref, chunk_limit=chunk_limit, chunk_offset=chunk_offset, max_bytes=MAX_ANSWER_BYTES
     )
@@ -130,7 +130,7 @@ def get_document_file(engine: EngineDep, ref: RefDep) -> Response:
 def no_original(document: Document) -> NotFound:
     if document.original is not None and not is_name_of_original(document.original):
         return NotFound(
-            f"The original of document {document.id} has a name that is not a SHA-256, so no file is read for it. "
+            f"The original of document {document.id} has a name that is not a SHA-256, so kb reads no file for it. "
             "Delete the document and add the file again."
         )
     return NotFound(f"The original of document {document.id} is no longer there. Add the file again.")

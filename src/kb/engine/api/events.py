@@ -41,7 +41,7 @@ MAX_LISTENERS = 100
 # 2,000 a second are more than the store can write, and leave those who listen time to read.
 EVENTS_AT_ONCE = 500
 MAX_WAITING_EVENTS = 1_000
-# A document with its metadata and tags can take hundreds of kilobytes.
+# The event of a document contains its metadata and tags, which can take hundreds of kilobytes.
 MAX_BYTES_AT_ONCE = 512 * 1024
 MAX_WAITING_BYTES = 2 * 1024 * 1024
 RECONNECT_AFTER_MS = 1_000
@@ -69,38 +69,38 @@ class Message(NamedTuple):
 
 
 class Listener:
-    """What one client has still to be sent."""
+    """The messages that one client has still to receive."""
 
     def __init__(self) -> None:
-        self._told, self._heard = anyio.create_memory_object_stream[Message](MAX_WAITING_EVENTS)
+        self._sender, self._receiver = anyio.create_memory_object_stream[Message](MAX_WAITING_EVENTS)
         self._waiting_bytes = 0
 
-    def tell(self, message: Message) -> None:
-        """Ends the stream of a client that reads too slowly."""
+    def put(self, message: Message) -> None:
+        """Add a message. Ends the stream of a client that reads too slowly."""
         try:
             if self._waiting_bytes and self._waiting_bytes + len(message.text) > MAX_WAITING_BYTES:
                 self.end()
             else:
-                self._told.send_nowait(message)
+                self._sender.send_nowait(message)
                 self._waiting_bytes += len(message.text)
         except anyio.WouldBlock:
             self.end()
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            # It has not noticed yet that it is over, or is about to leave.
+            # The stream has ended, but its client has not noticed yet or is about to leave.
             return
 
-    async def hear(self) -> Message:
-        """Raises `anyio.EndOfStream` after the last message of a stream that has ended."""
-        message = await self._heard.receive()
+    async def get(self) -> Message:
+        """Wait for the next message. Raises `anyio.EndOfStream` after the last one of a stream that has ended."""
+        message = await self._receiver.receive()
         self._waiting_bytes -= len(message.text)
         return message
 
     def end(self) -> None:
-        self._told.close()
+        self._sender.close()
 
     def leave(self) -> None:
-        self._told.close()
-        self._heard.close()
+        self._sender.close()
+        self._receiver.close()
 
 
 class Feed:
@@ -125,7 +125,7 @@ class Feed:
         self._listeners.add(listener)
         if self._task is None:
             self._newest = newest
-            # In a context of its own: it does not belong to the request that happens to be the first.
+            # In a new context: the task does not belong to the request that happens to be the first.
             self._task = asyncio.create_task(self._watch(engine), context=Context())
             self._task.add_done_callback(_log_failure)
         try:
@@ -141,7 +141,7 @@ class Feed:
                 self._newest, messages = await run_in_threadpool(_read, engine, self._newest)
                 for message in messages:
                     for listener in self._listeners:
-                        listener.tell(message)
+                        listener.put(message)
                 await asyncio.sleep(LOOK_EVERY_SECONDS)
         finally:
             self._task = None
@@ -171,7 +171,7 @@ async def _follow(engine: Engine, last_event_id: int | None, newest: int, live: 
         while True:
             heard: Message | None = None
             with anyio.move_on_after(KEEP_ALIVE_SECONDS):
-                heard = await live.hear()
+                heard = await live.get()
             if heard is None:
                 yield KEEP_ALIVE
             elif heard.event_id > position:
@@ -185,7 +185,7 @@ def _is_forgotten(engine: Engine, event_id: int) -> bool:
 
 
 def _read(engine: Engine, after: int) -> tuple[int, list[Message]]:
-    """The next events, or as many of them as have room, and the number of the last; blocks."""
+    """The number of the last event, and the messages of the next events, as many as there is room for; blocks."""
     events = engine.store.list_events(after=after, limit=EVENTS_AT_ONCE)
     messages, total_bytes = list[Message](), 0
     for message in _describe(engine, events):

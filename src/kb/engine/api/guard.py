@@ -100,7 +100,7 @@ class Guard:
         if not self._names.allow_host(headers):
             return Refusal("forbidden", "This Host is not allowed. Add it to KB_ALLOWED_HOSTS if it is yours.")
         is_api = scope["path"].startswith(API_PREFIX)
-        # A link on another page may lead to the engine's page.
+        # A link on another page may open the engine's page: then there is no Origin, and the path is not of the API.
         if is_api or "origin" in headers:
             own_origin = origin_of_own_pages(scope.get("scheme", "http"), headers)
             if not self._names.allow_sender(headers, own_origin=own_origin):

@@ -1,6 +1,6 @@
-"""Answers that may be large: few are made at a time, and what all of them hold until they are sent is bounded.
+"""Answers that may be large: only a few are made at a time, and their total size until they are sent is bounded.
 
-The store cuts a page at `MAX_ANSWER_BYTES`. A byte that is stored may become six in JSON, so JSON is cut as well.
+The store ends a page at `MAX_ANSWER_BYTES`. A stored byte may become six in JSON, so the JSON has the same bound.
 """
 
 import time
@@ -22,16 +22,16 @@ from kb.engine.model.limits import MAX_ANSWER_BYTES
 
 Row = TypeVar("Row")
 
-# More would only take Python's lock from one another, and from the loop that serves.
+# More threads would only compete for Python's lock, also with the event loop.
 READINGS_AT_A_TIME = 2
-# Forty of the largest.
+# Enough for forty answers of the largest size.
 MAX_HELD_BYTES = 40 * MAX_ANSWER_BYTES
 # A smaller answer is never refused.
 SMALL_BYTES = 64 * 1024
 PIECE_BYTES = 64 * 1024
-# An export keeps the document that it sends on the disk, which may be much.
+# An export keeps the document that it is sending in a file, which may be large.
 MAX_EXPORTS = 16
-# How fast a client takes its answer is not known earlier.
+# An answer is not ended before this time: it is too early to know how fast its client reads.
 TAKEN_WITHIN_SECONDS = 2.0
 
 
@@ -46,19 +46,19 @@ class Sending:
 
 
 class Sendings:
-    """Answers on their way, whose sizes together have a bound. Used by the loop that serves, and by no other thread."""
+    """Answers that are being sent; their total size is bounded. Only the event loop's thread uses it."""
 
     def __init__(self, max_size: int, *, never_refused: int) -> None:
-        """Answers up to the size `never_refused` find room in any case."""
+        """Answers up to the size `never_refused` are always accepted."""
         self._max_size = max_size
         self._never_refused = never_refused
         self._all: set[Sending] = set()
 
     @contextmanager
     def hold(self, size: int) -> Iterator[Sending]:
-        """The block sends the answer, and ends early if others need its room.
+        """The `with` block sends the answer. It is cancelled if another answer needs its room.
 
-        Raises `TooManyRequests` if clients have too much to take already.
+        Raises `TooManyRequests` if too much is being sent already.
         """
         if size > self._never_refused:
             self._make_room(size)
@@ -71,7 +71,7 @@ class Sendings:
             self._all.discard(sending)
 
     def _make_room(self, size: int) -> None:
-        """By ending the answer whose client is the slowest: otherwise slow clients could keep out all others."""
+        """End the answers whose clients are the slowest. Otherwise slow clients could keep out all others."""
         now = time.monotonic()
         while self._all and sum(one.size for one in self._all) + size > self._max_size:
             large = [one for one in self._all if one.size > self._never_refused]
@@ -86,7 +86,7 @@ class Sendings:
 
 
 class LargeAnswers:
-    """Those of one engine."""
+    """The large answers of one engine."""
 
     def __init__(self) -> None:
         self.turns = CapacityLimiter(READINGS_AT_A_TIME)
@@ -95,10 +95,10 @@ class LargeAnswers:
 
 
 class LargeAnswer(Response):
-    """Sent in pieces, no faster than its client takes them: as a whole, it would be copied first.
+    """An answer that is sent in pieces, as fast as its client reads. Sent as a whole, it would be copied first.
 
-    Raises `TooManyRequests` if clients have too much to take already, and breaks off if its own client is the slowest
-    of them.
+    Raises `TooManyRequests` if too much is being sent already. Breaks off if its own client is the slowest and another
+    answer needs its room.
     """
 
     media_type = "application/json"
@@ -116,7 +116,7 @@ class LargeAnswer(Response):
 
 
 class ExportAnswer(PiecesResponse):
-    """Raises `TooManyRequests` if there are too many, and breaks off if its own client is the slowest of them."""
+    """An export. Raises `TooManyRequests` if there are too many. Breaks off if its client is the slowest of them."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answers: LargeAnswers = scope["app"].state.large_answers
@@ -130,24 +130,24 @@ class ExportAnswer(PiecesResponse):
 
 
 async def read_in_turn(request: Request, read: Callable[[], Response]) -> Response:
-    """What `read` returns, called in a thread when it is its turn."""
+    """Call `read` in a thread when it is this request's turn, and return its answer."""
     answers: LargeAnswers = request.app.state.large_answers
     async with answers.turns:
-        # A client that has waited for too long may have gone.
+        # The client may have gone while it waited.
         if await request.is_disconnected():
             raise ClientDisconnect
         return await to_thread.run_sync(read)
 
 
 def render_page(name: str, page: Page[Row], render: Callable[[Row], bytes], *, limit: int, offset: int) -> LargeAnswer:
-    """A page of a list, or the beginning of it."""
+    """The answer with a page of a list, or with the first rows of the page if it is too large."""
     rows = b",".join(take_fitting(map(render, page.rows)))
     about = to_json({"total": page.total, "limit": limit, "offset": offset})
     return LargeAnswer(b'{"%b":[%b],%b' % (name.encode(), rows, about[1:]))
 
 
 def take_fitting(rows: Iterable[bytes], *, max_bytes: int = MAX_ANSWER_BYTES) -> Iterator[bytes]:
-    """As many of the first as have room; at least one, or its reader could not go on."""
+    """The first rows, as many as there is room for. At least one, or the reader could not go on."""
     taken_bytes = 0
     for row in rows:
         if taken_bytes and taken_bytes + len(row) > max_bytes:

@@ -50,7 +50,7 @@ def update_note(
 async def list_revisions(
     request: Request, engine: EngineDep, ref: RefDep, limit: Limit = 100, offset: Offset = 0
 ) -> Response:
-    """What the note says and said, newest first. A page ends before `limit` when its texts come to 4 MB."""
+    """The note's present and earlier texts, newest first. A page has fewer than `limit` when they come to 4 MB."""
 
     def read() -> Response:
         page = engine.store.list_revisions(ref, limit=limit, offset=offset)

@@ -72,7 +72,7 @@ def make_turns() -> CapacityLimiter:
 async def search_documents(
     request: Request, engine: EngineDep, measurements: MeasurementsDep, body: SearchBody
 ) -> Response:
-    """There are fewer than `top` results when they come to 4 MB; `offset` goes on after the last of them."""
+    """An answer has fewer than `top` results when they come to 4 MB. Use `offset` for the rest."""
     # Who waits for the model must not keep those waiting who can do without.
     turns: CapacityLimiter | None = request.app.state.search_turns if engine.embedder.is_ready else None
     return await to_thread.run_sync(_search, engine, measurements, body, limiter=turns)

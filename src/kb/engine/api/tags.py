@@ -35,7 +35,7 @@ async def list_tags(
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED_TAGS)] = MAX_LISTED_TAGS,
     offset: Offset = 0,
 ) -> Response:
-    """All tags, by name; of very many the first, which `offset` goes on from."""
+    """All tags, ordered by name. When there are very many, an answer has only the first: use `offset` for the rest."""
 
     def read() -> Response:
         page = engine.store.list_tags(limit=limit, offset=offset)

@@ -20,11 +20,11 @@ def export_bundle(store: Store, originals: Originals, folder: Path) -> Generator
     """The base as one bundle, by id. Raises `Unavailable`, in its middle too, where an original is missing or damaged.
 
     Each document is as it was at one moment, but not all at the same one: what is deleted meanwhile may be missing,
-    what is added meanwhile is there. A long document is kept in a file in `folder` while it is sent.
+    and documents that are added meanwhile are included. A long document is kept in a file in `folder` while it is sent.
     """
     exported: set[bytes] = set()
     documents, after = 0, DocumentId(0)
-    # A base that cannot be read is found out before anything is sent.
+    # Raises the error of a base that cannot be read before anything is sent.
     store.find_portable(after=after)
     yield begin_bundle()
     while True:
@@ -52,7 +52,7 @@ def export_bundle(store: Store, originals: Originals, folder: Path) -> Generator
 class RenderedDocument:
     document: Document
     vectors: Spool
-    """Empty if it has none."""
+    """Empty if the document has no vectors."""
     content: Spool
 
 
@@ -107,7 +107,7 @@ def _export_spool(name: str, spool: Spool) -> Iterator[bytes]:
 
 
 def _require_change(store: Store, originals: Originals, document: Document, error: MissingOriginal) -> None:
-    """An original that is not there any more went with its document, which is another one by now."""
+    """Raises `Unavailable` if a document still uses the missing original. If none does, its document has changed."""
     name = document.original or ""
     if store.is_original_in_use(name) and not _is_there(originals, name):
         raise _broken_original(document, "is missing") from error

@@ -168,7 +168,7 @@ class _Bringing:
 
 
 def _with_plain_names(record: DocumentRecord) -> DocumentRecord:
-    """As if it had been added here: titles and file names without control characters."""
+    """The record with titles and file names without control characters, as if it had been added here."""
     revisions = tuple(replace(one, title=without_control_characters(one.title)) for one in record.revisions)
     title, filename = without_control_characters(record.title), without_controls(record.filename) or UNNAMED
     return replace(record, title=title, filename=filename, revisions=revisions)

@@ -1,4 +1,4 @@
-"""Bytes whose size and hash go before them: kept until all are there, in memory or, if they are many, on disk."""
+"""Bytes whose size and hash are sent before them. They are kept until complete: in memory, or on disk if many."""
 
 import hashlib
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ PIECE_BYTES = 256 * 1024
 
 
 class Spool:
-    """To be used in `with`, which removes what is on disk."""
+    """Use it in `with`, which removes the file on disk."""
 
     def __init__(self, folder: Path) -> None:
         self.size_bytes = 0

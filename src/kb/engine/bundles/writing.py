@@ -21,7 +21,7 @@ def render_document(
     *,
     vectors: str | None,
 ) -> Iterator[bytes]:
-    """The content of a document's member, in pieces; `vectors` is the name of the member before it."""
+    """The content of a document's member, in pieces. `vectors` is the digest in the name of its member of vectors."""
     yield b'{"document":%b,"revisions":[' % _render_head(head)[:-1]
     yield from _render_list(revisions)
     yield b'],"chunks":['
@@ -69,7 +69,7 @@ def _to_json(value: object) -> bytes:
 
 
 def end_member(size_bytes: int) -> bytes:
-    """What goes after its content."""
+    """The bytes after the content of a member."""
     return bytes(padding_of(size_bytes))
 
 
@@ -83,7 +83,7 @@ def _render_member(name: str, content: bytes) -> bytes:
 
 
 def begin_member(name: str, size_bytes: int) -> bytes:
-    """What goes before its content."""
+    """The bytes before the content of a member."""
     member = tarfile.TarInfo(name)
     member.size = size_bytes
     # Unlike the older ustar, it has a way to write sizes from 8 GB on.

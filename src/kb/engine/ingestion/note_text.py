@@ -38,7 +38,7 @@ def describe_note(text: str, given_title: str | None) -> NoteDescription:
 def derive_note_title(text: str) -> str:
     """The note's first line that has a word in it, or failing that its first line that is not blank.
 
-    A text of nothing but control characters has no such line and is unnamed.
+    A text that has only control characters has no such line, and its title is `UNNAMED`.
     """
     first = ""
     for line in text.splitlines():

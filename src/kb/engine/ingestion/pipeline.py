@@ -113,12 +113,12 @@ def describe_unread(extraction: Extraction) -> dict[str, Any]:
     return {f"unread_{extraction.head.unit}s": extraction.unread} if extraction.unread else {}
 
 
-def choose_what_fits(told: Metadata, *, beside: Metadata) -> Metadata:
-    """What a file says about itself, without its longest statements if all would be too much beside other metadata.
+def choose_what_fits(entries: Metadata, *, beside: Metadata) -> Metadata:
+    """The file's own metadata, without the longest entries if all are too much together with the metadata `beside`.
 
-    Nothing is lost: the original still has them. Left out is also what is not JSON, such as NaN.
+    Nothing is lost: the original still has them. Entries that are not JSON, such as NaN, are left out too.
     """
-    sizes = {name: _size_or_too_much(name, value) for name, value in told.items() if name not in beside}
+    sizes = {name: _size_or_too_much(name, value) for name, value in entries.items() if name not in beside}
     room = MAX_METADATA_BYTES - count_metadata_bytes(beside)
     chosen = set()
     for name in sorted(sizes, key=sizes.__getitem__):
@@ -126,11 +126,14 @@ def choose_what_fits(told: Metadata, *, beside: Metadata) -> Metadata:
         if room < 0:
             break
         chosen.add(name)
-    return {name: value for name, value in told.items() if name in chosen}
+    return {name: value for name, value in entries.items() if name in chosen}
 
 
 def _size_or_too_much(name: str, value: object) -> int:
-    """The braces that are counted here are as long as the comma and the space between two entries."""
+    """The bytes of one entry, or too many if it is not JSON.
+
+    The braces that are counted here are as long as the comma and the space between two entries.
+    """
     try:
         return count_metadata_bytes({name: value})
     except ValueError:

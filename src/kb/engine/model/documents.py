@@ -37,7 +37,7 @@ class Document:
     original: str | None
     tags: tuple[str, ...]
     metadata_json: str
-    """As it is stored: parsed, 64 KB of JSON can become megabytes."""
+    """The JSON as it is stored: parsed, 64 KB can become megabytes."""
     processing_method: str
     chunk_count: int
     version: int

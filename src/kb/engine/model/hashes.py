@@ -23,6 +23,6 @@ def original_of(content_hash: str) -> str:
 
 
 def is_name_of_original(name: object) -> bool:
-    """Whether it is 64 lower-case hex digits. Any other name could lead to a file outside of the originals, and a row
-    that is damaged or forged may hold anything."""
+    """Whether the name is 64 lower-case hex digits. Any other name could lead to a file outside of the originals, and a
+    row that is damaged or forged may contain any name."""
     return isinstance(name, str) and _NAME_OF_ORIGINAL.fullmatch(name) is not None

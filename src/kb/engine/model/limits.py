@@ -1,4 +1,4 @@
-"""How much a document may hold, whichever way it comes: in a request, a file, a bundle, or a base of kb v2."""
+"""Limits of a document, however it is added: by a request, a file, a bundle, or from a base of kb v2."""
 
 import json
 from collections.abc import Mapping
@@ -12,14 +12,14 @@ MAX_TITLE_CHARACTERS = 10_000
 """Of one that a document has already: it stands in the full-text index with every chunk."""
 MAX_TAG_CHARACTERS = 200
 MAX_TAGS = 1000
-"""Of one document. Each list of documents and each hit names all tags of its documents."""
+"""The most tags of one document: every list of documents and every hit contains all of them."""
 MAX_SOURCE_PATH_CHARACTERS = 4096
 MAX_METADATA_BYTES = 65_536
-"""Of one document, as JSON in UTF-8: each list of documents and each hit holds all of it."""
+"""The most metadata of one document, as JSON in UTF-8: every list of documents and every hit contains all of it."""
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
-"""Of the rows in one answer, as they are stored: a page ends early when they come to more."""
+"""The most bytes of stored rows in one answer: a page ends early when they come to more."""
 MAX_LISTED_TAGS = 20_000
-"""In one answer: as many as it has room for if they are long."""
+"""The most tags in one answer: as many as there is room for if they are long."""
 MAX_METADATA_DEPTH = 32
 """Readers of JSON give up at some depth, and what is stored must be readable by all of them."""
 
@@ -31,5 +31,5 @@ def is_deeper_than(depth: int, value: object) -> bool:
 
 
 def count_metadata_bytes(metadata: Mapping[str, Any]) -> int:
-    """Raises `ValueError` for what is not JSON in UTF-8, such as NaN or half of a surrogate pair."""
+    """Raises `ValueError` for metadata that is not JSON in UTF-8, such as NaN or half of a surrogate pair."""
     return len(json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode())

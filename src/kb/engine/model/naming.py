@@ -39,5 +39,5 @@ def filename_in(path: str) -> str:
 
 
 def without_controls(name: str) -> str:
-    """The name without characters by which it could look like another. Files on disks do have such names."""
+    """The name without control characters, which could make it look like another. Files on disk may have them."""
     return C0.sub("", without_control_characters(name))

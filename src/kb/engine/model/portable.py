@@ -69,7 +69,7 @@ class DocumentRecord:
 
 @dataclass(frozen=True)
 class PortableHead:
-    """All of a document that has a bounded size; its revisions, chunks and vectors are read in pieces."""
+    """The parts of a document whose size is bounded. Its revisions, chunks and vectors are read in pieces."""
 
     document: Document
     vector_model: str

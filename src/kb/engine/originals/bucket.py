@@ -70,7 +70,7 @@ RETRIES = 3
 OWNER = "base"
 # The last is where a machine in AWS would be given the key of its role.
 SIGNS_OF_A_WRONG_KEY = ("401 Unauthorized", "403 Forbidden", "/latest/api/token")
-# No other name: below this prefix there may be another base, whose prefix ends like the name of an original.
+# Other names are not ours: another base may use a prefix below this one that ends like the name of an original.
 _COPY = re.compile(r"[0-9a-f]{64}/[0-9]{8}T[0-9]{6}\.[0-9]{6}-[0-9a-f]{8}")
 
 
@@ -219,7 +219,7 @@ class BucketOriginals:
             raise MissingOriginal from error
 
     def _list_copies(self, name: str) -> list["ObjectMeta"]:
-        """An unsafe name has none."""
+        """Returns none for an unsafe name."""
         if not is_name_of_original(name):
             return []
         with translated_errors():
@@ -302,19 +302,19 @@ def translated_errors() -> Iterator[None]:
     try:
         yield
     except (BaseError, FileNotFoundError) as error:
-        # The error itself would be logged with what the server sent, and many servers send the name of the key back.
+        # The error itself contains the server's answer and would be logged. Many servers repeat the key's name in it.
         raise Unreachable(_explain(error)) from _ClientError(_without_answer(str(error)))
 
 
 class _ClientError(Exception):
-    """What the client of S3 says about a request, for the log."""
+    """The message of the S3 client about a request, for the log."""
 
 
-def _without_answer(told: str) -> str:
-    """In one line: what was asked for and which status came back, without what else the server sent."""
-    head, status, _ = told.partition("status code: ")
+def _without_answer(message: str) -> str:
+    """The message in one line: the request and the status, without the rest of the server's answer."""
+    head, status, _ = message.partition("status code: ")
     line = " ".join(head.partition("\n\nDebug source:")[0].split())
-    return f"{line} {status}{told[len(head + status) :][:3]}" if status else line
+    return f"{line} {status}{message[len(head + status) :][:3]}" if status else line
 
 
 def _explain(error: Exception) -> str:

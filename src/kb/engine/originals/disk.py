@@ -30,7 +30,7 @@ class MissingOriginal(DamagedOriginal):
 
 
 class UnsafeName(DamagedOriginal):
-    """No file and no object is looked for under such a name."""
+    """An original has a name that is not a SHA-256. No file and no object with this name is opened."""
 
     def __init__(self) -> None:
         super().__init__("has a name that is not a SHA-256")
@@ -67,8 +67,8 @@ def copy_original(source: Path, target: Path, name: str) -> int:
 
 
 def open_plain(path: Path) -> BufferedReader:
-    """A file to read. Raises `OSError` for a pipe, which would keep us waiting for a writer, and for a device."""
-    # So that the opening itself waits for nobody.
+    """Open a file to read. Raises `OSError` for a pipe, which could make us wait for a writer, and for a device."""
+    # O_NONBLOCK: opening a pipe does not wait for a writer.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)

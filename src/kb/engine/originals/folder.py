@@ -199,7 +199,7 @@ class FolderOriginals:
 
 
 def path_in(folder: Path, name: str) -> Path:
-    """Where an original is in a folder of originals; a backup has such a folder, too. Raises `UnsafeName`."""
+    """The path of an original in a folder of originals, such as that of a backup. Raises `UnsafeName`."""
     if not is_name_of_original(name):
         raise UnsafeName
     return folder / name[:2] / name

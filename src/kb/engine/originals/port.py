@@ -1,7 +1,7 @@
 """What the engine needs of originals, wherever they are kept.
 
-A name is the SHA-256 of the content. A damaged or forged row may hold any other: `UnsafeName`, a `DamagedOriginal`, is
-raised for it before a file or an object is touched, and `release` passes over it.
+A name is the SHA-256 of the content. A damaged or forged row may contain any other name: then `UnsafeName`, a
+`DamagedOriginal`, is raised before a file or an object is touched. `release` ignores such a name.
 
 An original is written before the row that refers to it and removed after the last one is gone. Whatever a crash leaves
 between the two is a stray, and is removed later.
@@ -86,7 +86,7 @@ class Originals(Protocol):
         ...
 
     def open_pieces(self, name: str) -> OpenOriginal:
-        """Raises `DamagedOriginal`, but need not notice changed content."""
+        """Raises `DamagedOriginal`, but may not notice that the content has changed."""
         ...
 
     def release(self, names: Iterable[str], is_in_use: Callable[[str], bool]) -> int:

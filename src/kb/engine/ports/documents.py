@@ -24,11 +24,11 @@ class Documents(Protocol):
     def read_document(
         self, ref: Ref, *, chunk_limit: int | None = None, chunk_offset: int = 0, max_bytes: int | None = None
     ) -> DocumentDetail:
-        """With its chunks from that one on; no more than have room in `max_bytes`, but at least one."""
+        """The document with its chunks from `chunk_offset` on: as many as fit into `max_bytes`, but at least one."""
         ...
 
     def list_documents(self, query: DocumentQuery) -> Page[Document]:
-        """As many of those that are asked for as one answer has room for; at least one."""
+        """The requested documents, as many as one answer has room for, but at least one."""
         ...
 
     def replace_note(
@@ -44,7 +44,7 @@ class Documents(Protocol):
         ...
 
     def list_revisions(self, ref: Ref, *, limit: int, offset: int) -> Page[NoteRevision]:
-        """What the note says and said, newest first: as many as one answer has room for; at least one."""
+        """The note's present and earlier texts, newest first: as many as one answer has room for, but at least one."""
         ...
 
     def get_revision(self, ref: Ref, version: int) -> NoteRevision:
@@ -67,8 +67,8 @@ class Documents(Protocol):
     def delete_everything(self, *, now: datetime) -> Cleared:
         """Delete all documents, cancel all unfinished jobs and forget what any job was given.
 
-        A large base may be cleared in several transactions, each of which deletes whole documents; what is added
-        before the last one is deleted as well.
+        A large base may be cleared in several transactions, each of which deletes whole documents; documents
+        that are added before the last transaction are deleted too.
         """
         ...
 

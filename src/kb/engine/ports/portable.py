@@ -13,7 +13,7 @@ class Portable(Protocol):
         ...
 
     def list_portable_revisions(self, document_id: DocumentId, *, after: int) -> list[PortableRevision]:
-        """The next revisions behind that version, in order; few enough for the memory."""
+        """The next revisions after that version, in order; few enough for the memory."""
         ...
 
     def list_portable_chunks(self, document_id: DocumentId, *, offset: int) -> list[PortableChunk]:

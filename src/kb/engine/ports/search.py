@@ -36,7 +36,7 @@ class Search(Protocol):
         ...
 
     def load_chunks(self, chunk_ids: Sequence[ChunkId]) -> list[FoundChunk]:
-        """The chunks that still exist, in the order asked for: as many as one answer has room for; at least one."""
+        """The chunks that still exist, in the given order: as many as one answer has room for, but at least one."""
         ...
 
     def suggest_words(self, words: Sequence[str]) -> dict[str, str]:

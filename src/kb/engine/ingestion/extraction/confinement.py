@@ -1,10 +1,10 @@
-"""What a process that reads untrusted files may not do: outlive its parent, eat the machine, reach the network, start
-programs, change a file, or touch another process.
+"""Confines a process that reads untrusted files. It cannot outlive its parent, use up the machine, reach the network,
+start programs, change a file, or affect another process.
 
-The limits hold on every Unix (that of memory not on macOS). On Linux the kernel also refuses all system calls but those
-that reading needs, and, where it has Landlock, all files but the one to be read and the libraries: a parser that is
-taken over by the file can then send text to its parent, and do nothing else. Without Landlock it can also read other
-files of the same user.
+The resource limits hold on every Unix (the limit of memory not on macOS). On Linux the kernel also refuses all system
+calls except those that reading needs. If it has Landlock, it also refuses all files except the one to read and the
+libraries: a parser that is taken over by the file can then only send text to its parent. Without Landlock it can also
+read other files of the same user.
 """
 
 import ctypes
@@ -31,8 +31,8 @@ _LESS_URGENT_THAN_THE_PARENT = 5
 _LAST = 19
 
 
-# What libraries open: other libraries, fonts, time zones, types; and how many processors of which kind there are. Some
-# see that a file is there, and fail if they cannot open it.
+# The files that libraries open: other libraries, fonts, time zones, MIME types, the number and kind of the processors.
+# Some libraries fail if a file exists but cannot be opened.
 _SYSTEM_FILES = (
     *map(str, mimetypes.knownfiles),
     "/lib",
@@ -60,8 +60,8 @@ _SYSTEM_FILES = (
 
 
 def confine(*, memory_bytes: int, cpu_seconds: int, parent: int, file: Path, starts_threads: bool = False) -> bool:
-    """Give up all that reading this file does not need. Called before any parser is imported; nothing of it can be
-    undone. A process that starts threads calls `refuse_threads` when it has them, and only then reads the file.
+    """Give up all rights that reading this file does not need. Must be called before a parser is imported, and cannot
+    be undone. A process that starts threads calls `refuse_threads` once they run, and only then reads the file.
 
     False if the kernel has not taken the network, other processes and the writing of files.
     """
@@ -88,20 +88,20 @@ def confine(*, memory_bytes: int, cpu_seconds: int, parent: int, file: Path, sta
 
 
 def _give_up_capabilities() -> None:
-    """Those of root, by which a reader could raise its own limits."""
-    # The version of the call with two words of 32 bits for each set, and no process but this one.
+    """Drop the capabilities of root. With them a reader could raise its own limits."""
+    # Version 3 of the call, in which each set has 64 bits, and 0 for the calling process.
     header = struct.pack("Ii", 0x20080522, 0)
     ctypes.CDLL(None).capset(header, bytes(24))
 
 
 def _find_libraries(file: Path) -> Iterator[str]:
-    """Where Python imports from, and what the modules that it imports open."""
+    """The folders from which Python imports, and the files that imported modules open."""
     yield os.path.dirname(kb.__file__)
-    # Python's own library, also that of a Python which is not installed where the system has its libraries.
+    # Python's standard library, which may be outside of the system's folders of libraries.
     yield os.path.dirname(os.path.dirname(os.__file__))
     place = os.path.realpath(file)
     for folder in sys.path:
-        # The current folder may be among them, and hold everything: where documents are, no library is looked for.
+        # The current folder may be in `sys.path` and contain all documents. So a folder above the file is left out.
         if not place.startswith(os.path.join(os.path.realpath(folder), "")):
             yield folder
     yield from _SYSTEM_FILES

@@ -117,7 +117,7 @@ def _be_reader(request: dict[str, Any], told: int, tells: int) -> NoReturn:
     try:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        # Until it is confined: it sets how urgent it is.
+        # Only until it is confined: it must write to /proc/self to lower its priority.
         show_memory()
         os.setsid()
         os.dup2(told, 0)

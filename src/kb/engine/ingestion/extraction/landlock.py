@@ -1,7 +1,8 @@
-"""Asks Linux to let a process open nothing but some files and folders, and these for reading only (Landlock).
+"""Makes Linux let a process open only some files and folders, and only for reading (Landlock).
 
-Kernels have it since 5.13, if it is switched on. What is asked of it grew with its version; an older one ignores the
-rest. Other processes outside then cannot be looked into either: not by `/proc`, with no system call, by no signal.
+Kernels have Landlock since 5.13, if it is switched on. Later versions of Landlock restrict more; this module asks only
+for what the kernel's version knows. The process then also cannot inspect processes outside, through `/proc` or by
+system calls, and with a new version of Landlock it cannot send them signals.
 """
 
 import contextlib
@@ -18,8 +19,8 @@ _RULE_OF_PATH = 1
 
 _READ_FILE = 1 << 2
 _READ_FOLDER = 1 << 3
-# How many rights to files each version knows: to execute, write, read, list, remove, make each kind of file; then to
-# move elsewhere, to truncate, to control devices. Later versions know as many as the last.
+# The number of rights to files that each version knows: to execute, write, read, list, remove and make each kind of
+# file; later also to move files to other folders, to truncate, to control devices. Later versions know no more.
 _RIGHTS_OF_VERSION = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 _LAST_VERSION_WITH_RIGHTS = 5
 _VERSION_WITH_NETWORK, _BIND_AND_CONNECT = 4, 0b11
@@ -27,14 +28,14 @@ _VERSION_WITH_SCOPES, _ABSTRACT_SOCKETS_AND_SIGNALS = 6, 0b11
 
 
 def find_version() -> int:
-    """0 if this kernel has no Landlock, or does not let us use it."""
+    """The kernel's version of Landlock; 0 if it has none, or does not let us use it."""
     return max(0, _call(_CREATE_RULESET, None, 0, _ASK_VERSION))
 
 
 def open_nothing_but(readable: Iterable[str]) -> bool:
-    """Whether this process, and threads that it starts from now on, can open only these and what is below them.
+    """Let this thread, and all threads that it starts later, open only these files and folders and what is below them.
 
-    What is missing is left out. Needs PR_SET_NO_NEW_PRIVS.
+    Returns whether the kernel does so. Paths that do not exist are left out. Needs PR_SET_NO_NEW_PRIVS.
     """
     version = find_version()
     if version == 0:

@@ -47,8 +47,8 @@ class Limits:
     characters: int = 250_000_000
     """More than the largest text may have that is accepted by default, and than its rows have with bars between."""
     characters_ahead: int = 1_000_000
-    """Of parts that nobody has asked for yet; a part, and each section in it, counts for a hundred more
-    than it has."""
+    """The most characters of parts that the parent has not asked for yet. Each part, and each section in it, counts as
+    a hundred characters more than it has."""
     line_bytes: int = 64 * 1024 * 1024
 
 

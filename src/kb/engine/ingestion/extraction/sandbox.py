@@ -54,7 +54,7 @@ class _Part:
 
     @property
     def weight(self) -> int:
-        """What it takes to keep, in characters: a blank section takes some memory, too."""
+        """The memory that it takes, in characters: a blank section takes some memory too."""
         return self.characters + _CHARACTERS_OF_NOTHING * len(self.items)
 
 

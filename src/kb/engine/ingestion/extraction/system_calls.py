@@ -1,8 +1,8 @@
-"""Asks Linux to allow a process only the system calls that reading a file needs (seccomp).
+"""Makes Linux allow a process only the system calls that reading a file needs (seccomp).
 
-The filter is a list of instructions that the kernel runs at each call; once set, it cannot be taken back. The list of
-what is allowed was found by tracing the readers of all sample files. It also holds harmless relatives of those calls,
-so that another C library, which prefers them, works too.
+The filter is a list of instructions that the kernel runs at each call; once set, it cannot be removed. The
+list of allowed calls was found by tracing the readers of all sample files. It also contains harmless variants of those
+calls, which another C library may use.
 """
 
 import ctypes
@@ -43,8 +43,8 @@ _FIRST_NEW = 424
 _CLONE = (56, 220)
 _SECCOMP = (317, 277)
 ALLOWED_CALLS = {
-    # The number of each on x86-64 and on 64-bit Arm, which does not have those that a newer one replaces.
-    # The most frequent ones first.
+    # The number of each call on x86-64 and on 64-bit Arm. Arm lacks calls that have a newer replacement.
+    # The most frequent calls come first.
     "read": (0, 63),
     "lseek": (8, 62),
     "brk": (12, 214),
@@ -59,7 +59,7 @@ ALLOWED_CALLS = {
     "mremap": (25, 216),
     "madvise": (28, 233),
     "write": (1, 64),
-    # what is open already, or where it lies
+    # open files, and the state and path of files
     "readv": (19, 65),
     "pread64": (17, 67),
     "preadv": (295, 69),
@@ -86,7 +86,7 @@ ALLOWED_CALLS = {
     "ppoll": (271, 73),
     "select": (23, None),
     "pselect6": (270, 72),
-    # itself and its threads
+    # the process itself and its threads
     "getpid": (39, 172),
     "getppid": (110, 173),
     "gettid": (186, 178),
@@ -112,13 +112,13 @@ ALLOWED_CALLS = {
     "getcpu": (309, 168),
     "exit": (60, 93),
     "exit_group": (231, 94),
-    # signals that come to it
+    # signals that the process gets
     "rt_sigaction": (13, 134),
     "rt_sigprocmask": (14, 135),
     "rt_sigreturn": (15, 139),
     "sigaltstack": (131, 132),
     "restart_syscall": (219, 128),
-    # time, chance and what the machine is
+    # time, random numbers, facts about the machine
     "clock_gettime": (228, 113),
     "clock_getres": (229, 114),
     "clock_nanosleep": (230, 115),
@@ -134,8 +134,8 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _CLONE_THREAD = 0x00010000
 # FIOCLEX, FIONBIO, FIONREAD, TCGETS: what a C library asks of a file that it opens.
 _HARMLESS_CONTROLS = [0x5451, 0x5421, 0x541B, 0x5401]
-# Copies of descriptors and their flags. Not locks, which other processes would wait for, nor who is sent a signal when
-# one can be read.
+# Only copies of descriptors and their flags. Not locks: other processes would wait for them. Not F_SETOWN: it makes the
+# kernel send signals to another process.
 _HARMLESS_FILE_CONTROLS = [
     fcntl.F_DUPFD,
     fcntl.F_DUPFD_CLOEXEC,
@@ -150,7 +150,7 @@ _ALL_BITS = 0xFFFFFFFF
 def refuse_system_calls(*, but_threads: bool) -> bool:
     """Whether this process can from now on use no network, touch no other process and change no file.
 
-    It can start threads only if asked for, and then until it refuses them too (`refuse_threads`).
+    With `but_threads` it can start threads until it calls `refuse_threads`.
     False where the kernel or the processor is not one that this module knows. Needs PR_SET_NO_NEW_PRIVS.
     """
     processor = _find_processor()
@@ -161,11 +161,11 @@ def refuse_system_calls(*, but_threads: bool) -> bool:
 
 
 def refuse_threads() -> None:
-    """Those that there are go on. Called where they were allowed; without effect where nothing is refused."""
+    """Refuse new threads; running ones go on. For a process that was allowed threads. Does nothing without seccomp."""
     processor = _find_processor()
     if processor is None:
         return
-    # A service may be allowed no `seccomp`; then at least this thread starts no more.
+    # A service may not be allowed the call `seccomp`. Then `prctl` sets the filter for this thread alone.
     with _described(_write_filter_of_threads(processor)) as described:
         if ctypes.CDLL(None).syscall(_SECCOMP[processor], _SET_MODE_FILTER, _FOR_ALL_THREADS, described) != 0:
             _set_filter(described)
@@ -178,7 +178,7 @@ def _find_processor() -> int | None:
 
 @contextmanager
 def _described(instructions: Iterator[bytes]) -> Iterator[ctypes.c_char_p]:
-    """The filter as the kernel takes it: how many instructions, and where they are."""
+    """The filter in the form that the kernel takes: the number of instructions and their address."""
     program = b"".join(instructions)
     kept = ctypes.create_string_buffer(program)
     yield ctypes.c_char_p(struct.pack("HxxxxxxP", len(program) // _INSTRUCTION.size, ctypes.addressof(kept)))
@@ -196,7 +196,8 @@ def _write_filter(processor: int, *, but_threads: bool) -> Iterator[bytes]:
     yield _instruction(_RETURN, _DENY)
     yield _instruction(_LOAD_WORD, _NUMBER)
     allowed = [number for numbers in ALLOWED_CALLS.values() if (number := numbers[processor]) is not None]
-    # Each jumps over the rest of them to the instruction behind; the last one over that, if it is not the last one.
+    # Each comparison that matches jumps over the rest to the instruction that allows the call. If the last one does not
+    # match, it jumps over that instruction.
     for left, number in zip(reversed(range(len(allowed))), allowed, strict=True):
         yield _instruction(_JUMP_IF_EQUAL, number, left, 0 if left else 1)
     yield _instruction(_RETURN, _ALLOW)
@@ -206,7 +207,7 @@ def _write_filter(processor: int, *, but_threads: bool) -> Iterator[bytes]:
         ((2, None), 1, _WRITING, [0]),  # open
         ((257, 56), 2, _WRITING, [0]),  # openat
         ((234, 131), 0, _ALL_BITS, [itself]),  # tgkill, by which a process aborts
-        ((200, 130), 0, _ALL_BITS, [itself]),  # tkill, by which it does so with musl
+        ((200, 130), 0, _ALL_BITS, [itself]),  # tkill, by which a process aborts with musl
         ((302, 261), 0, _ALL_BITS, [0, itself]),  # prlimit64
         ((16, 29), 1, _ALL_BITS, _HARMLESS_CONTROLS),  # ioctl
         ((72, 25), 1, _ALL_BITS, _HARMLESS_FILE_CONTROLS),  # fcntl
@@ -221,7 +222,7 @@ def _write_filter(processor: int, *, but_threads: bool) -> Iterator[bytes]:
 
 
 def _write_filter_of_threads(processor: int) -> Iterator[bytes]:
-    """On top of the first filter, which has looked at the processor."""
+    """The filter that refuses new threads. It is added to the first one, which has checked the processor."""
     yield _instruction(_LOAD_WORD, _NUMBER)
     for call in (_CLONE, _SECCOMP):
         yield _instruction(_JUMP_IF_EQUAL, call[processor], 0, 1)

@@ -16,5 +16,5 @@ def compute_checksum(*values: str | bytes | int | float | None) -> int:
 
 
 def register_checksum(connection: apsw.Connection) -> None:
-    """Let SQL call it: the schema does, and may call only what is innocuous."""
+    """Let SQL call the function. The schema uses it, and may call only functions that are declared innocuous."""
     connection.create_scalar_function("checksum", compute_checksum, -1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)

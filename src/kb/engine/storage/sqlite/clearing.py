@@ -1,4 +1,4 @@
-"""Deletes the documents of a large base in pieces, between which other writers get their turn.
+"""Deletes the documents of a large base in pieces, so that others can write in between.
 
 Each piece deletes whole documents. If the engine dies between two pieces, the documents that are left are whole, and
 the request, which was not answered, can be repeated.
@@ -23,7 +23,7 @@ MAX_DOCUMENTS_PER_PIECE = 1_000
 
 
 def delete_most_documents(database: Database, *, now: datetime) -> Cleared:
-    """Delete documents until no more chunks are left than can be deleted at once."""
+    """Delete documents until so few chunks are left that one transaction can delete them."""
     deleted = Cleared(0, 0, 0)
     while _is_large(database):
         with database.write() as db:
@@ -45,8 +45,8 @@ def _delete_piece(db: SqliteConnection) -> Cleared:
     tags = fetch_all(db, f"SELECT DISTINCT tag_id FROM document_tags WHERE document_id IN {db.dialect.id_list}", (ids,))
     for document_id in document_ids:
         log_change(db, document_id)
-    # In one statement: FTS5 writes out what it holds in memory before each one that follows. At the end of the whole
-    # deletion its index is emptied, so no word stays in it.
+    # One statement deletes all: before each further one FTS5 would write its memory to the index. The last step of the
+    # clearing empties the index, so no word stays in it.
     with without_secure_delete(db):
         db.execute(f"DELETE FROM chunks WHERE document_id IN {db.dialect.id_list}", (ids,))
     db.execute(f"DELETE FROM documents WHERE id IN {db.dialect.id_list}", (ids,))
@@ -55,7 +55,7 @@ def _delete_piece(db: SqliteConnection) -> Cleared:
 
 
 def _choose_piece(db: SqliteConnection) -> tuple[list[DocumentId], Cleared]:
-    """The first documents: as many as have together enough chunks, at least one."""
+    """The first documents that together have at most `CHUNKS_PER_PIECE` chunks; at least one."""
     rows = fetch_all(
         db,
         "SELECT id, chunk_count, COALESCE(octet_length(note_text), 0), "

@@ -62,13 +62,13 @@ def _equals(value: object) -> tuple[str, list[object]]:
 
 
 class SqliteConnection(apsw.Connection):
-    """Every base is opened by one of these, whatever is done with it: its file may come from others."""
+    """Every base is opened with this class, because its file may come from others."""
 
     dialect = SqliteDialect()
 
     def __init__(self, path: Path | str, *, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> None:
         super().__init__(str(path), flags=flags)
-        # No SQL can damage the file, and what is in the schema can call only functions that are known to be harmless.
+        # No SQL can damage the file, and the schema can call only functions that are declared innocuous.
         self.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         self.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
 
@@ -109,7 +109,7 @@ class SqliteConnection(apsw.Connection):
 
     @contextmanager
     def index_new_title(self, document_id: DocumentId, *, former: str) -> Iterator[None]:
-        # Triggers take the words out and put the new ones in.
+        # Triggers replace the old words in the index by the new ones.
         with secure_delete_unless_many(self, document_id):
             yield
         log_change(self, document_id)

@@ -17,7 +17,7 @@ from kb.engine.storage.tables.rows import fetch_all
 
 # 8 MB: a step takes some milliseconds, and a large base shows its progress.
 PAGES_PER_STEP = 1000
-# As bytes: what is damaged or forged may not even be text.
+# Read as bytes: a damaged or forged name may not be text.
 USERS_OF_ORIGINALS = (
     "SELECT CAST(original AS BLOB), 'document', id FROM documents WHERE original IS NOT NULL "
     "UNION ALL SELECT CAST(original AS BLOB), 'job', id FROM jobs WHERE original IS NOT NULL ORDER BY 1, 2, 3"
@@ -32,7 +32,7 @@ class Contents:
     users_of_original: dict[str, list[int]]
     """Each original that the base refers to, with its documents; none if only jobs refer to it."""
     documents_with_unsafe_names: list[int]
-    """Those that refer to an original by a name that no original can have."""
+    """Documents that refer to an original by a name that is not a SHA-256."""
     jobs_with_unsafe_names: list[int]
     hashes_of_files: set[str]
     """What the files in it hash to: the names of their originals, told a second time."""
@@ -80,9 +80,9 @@ def read_contents(path: Path) -> Contents:
 
 
 def forget_unsafe_names(copy: Path, contents: Contents) -> None:
-    """Have these documents and jobs refer to no original, in a base that nobody else has open.
+    """Set the original of these documents and jobs to NULL, in a base that no other connection has open.
 
-    The checksums stay: what was there is not what was stored.
+    Their checksums are not updated, so that they still show that the rows were changed.
     """
     with translated_errors(), closing(_open(copy)) as db, db:
         db.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)

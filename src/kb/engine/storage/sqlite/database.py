@@ -23,8 +23,8 @@ from kb.engine.storage.sqlite.connection import SqliteConnection
 
 # A writer waits at most this long for another process to finish its transaction.
 BUSY_TIMEOUT_MS = 10_000
-# SQLite has no queue of processes: one that waits tries again and again. If another writes without a pause, it may
-# never find the base free. So a process that has written for this long makes a pause, in which the other tries again.
+# SQLite has no queue of processes: a waiting process tries again and again. If another one writes without a pause, it
+# may never succeed. So a process that has written for this long makes a pause, in which the waiting one can begin.
 MAX_RUN_SECONDS = 1.0
 RETRY_EVERY_SECONDS = 0.01
 PAUSE_SECONDS = 3 * RETRY_EVERY_SECONDS
@@ -94,7 +94,7 @@ def _is_stuck(connection: apsw.Connection) -> bool:
 
 
 def _make_busy_handler() -> Callable[[int], bool]:
-    """SQLite's own handler tries again only every 0.1 seconds."""
+    """Make a handler that waits for the lock. SQLite's own handler tries again only every 0.1 seconds."""
     deadline = 0.0
 
     def wait_for_another_try(tries: int) -> bool:
@@ -126,7 +126,7 @@ class Database:
         """Why the last write did not work, if the disk was to blame."""
         self._write_lock = threading.Lock()
         self._reader_permits = threading.BoundedSemaphore(MAX_READERS)
-        # Guarded by the lock: when this process last made a pause for others, and when it last wrote.
+        # When the last pause for other processes ended, and when this process last wrote. The lock guards both.
         self._paused_until = self._wrote_until = time.monotonic()
         # Guards the next three. A connection is used by the one thread that took it, and interrupted by another
         # only while this is held: whoever gives it back can be sure that nobody touches it any more.
@@ -210,7 +210,7 @@ class Database:
             self._write_lock.release()
 
     def _let_other_processes_write(self) -> None:
-        """Pause, if there was no pause for long. Threads of this process need none: they wait in a queue."""
+        """Pause if the last pause was too long ago. Threads of this process need no pause: they wait in a queue."""
         paused = time.monotonic() - self._wrote_until
         if paused < PAUSE_SECONDS and self._wrote_until - self._paused_until > MAX_RUN_SECONDS:
             time.sleep(PAUSE_SECONDS - paused)

@@ -64,8 +64,8 @@ def is_missing_or_empty(path: Path) -> bool:
 def find_old_base(path: Path) -> OldBase | None:
     """What has to be upgraded before `path` can be opened, if anything.
 
-    Raises `Unavailable` for a base that this version of kb cannot take over, or that holds what kb did not make; that
-    file is not touched.
+    Raises `Unavailable` for a base that this version of kb cannot take over, or whose schema has parts that kb did
+    not make. The file is not changed.
     """
     if not path.exists():
         v2_base = find_v2_base(path.parent)
@@ -141,8 +141,8 @@ def _write_new_base(
         if old.version != V2:
             with db.backup("main", old_db, "main") as copying:
                 copying.step()
-        # Nothing has to be undone in a file that is thrown away unless it is finished. SQLite refuses to go without a
-        # journal while it is defensive.
+        # The new file needs no journal: if the upgrade fails, the file is deleted. SQLite does not allow to switch the
+        # journal off in defensive mode.
         db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
         db.pragma("journal_mode", "off")
         db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)

@@ -1,7 +1,7 @@
-"""The schema as kb makes it, and the refusal of a base that holds anything else.
+"""The schema that kb makes, and the refusal of a base with any other schema.
 
-A trigger, a view, an index or a default that somebody put into a base runs when kb reads or writes. So before a base is
-used, all that `sqlite_schema` lists is compared with what the numbered steps make, word by word.
+A foreign trigger, view, index or default in a base could run when kb reads or writes. So before a base is used, all
+rows of `sqlite_schema` are compared, word by word, with the schema that the numbered steps make.
 """
 
 from contextlib import closing
@@ -17,9 +17,9 @@ from kb.engine.storage.sqlite.connection import SqliteConnection
 from kb.engine.storage.tables.rows import fetch_all
 
 _Parts: TypeAlias = dict[tuple[str, str], tuple[str, str | None]]
-"""By type and name: the table it belongs to, and its SQL."""
+"""Parts of a schema. The key is type and name; the value is the table that the part belongs to, and its SQL."""
 
-# What SQLite's own ANALYZE makes; kb never does, but it does no harm.
+# Tables of SQLite's ANALYZE. kb does not run it, but they do no harm.
 _STATISTICS: Final[_Parts] = {
     ("table", "sqlite_stat1"): ("sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"),
     ("table", "sqlite_stat4"): ("sqlite_stat4", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"),
@@ -29,7 +29,7 @@ _LONGEST_NAME: Final = 60
 
 @cache
 def load_steps() -> dict[int, str]:
-    """The SQL of each step by the version it leads to: 0003_initial.sql leads to 3."""
+    """The SQL of each step, by the version that it makes: 0003_initial.sql makes version 3."""
     folder = resources.files("kb.engine.storage.sqlite") / "schema"
     return {int(file.name[:4]): file.read_text() for file in folder.iterdir() if file.name.endswith(".sql")}
 
@@ -42,7 +42,7 @@ def apply_steps(db: apsw.Connection, *, after: int, up_to: int | None = None) ->
 
 
 def refuse_foreign_schema(db: apsw.Connection, version: int) -> None:
-    """Raises `Unavailable` unless the base has just what kb makes for this version of the schema."""
+    """Raises `Unavailable` unless the schema of the base is exactly the one that kb makes for this version."""
     own, there = _own_parts(version), _read_parts(db)
     for (kind, name), part in there.items():
         if part not in (own.get((kind, name)), _STATISTICS.get((kind, name))):
@@ -54,7 +54,7 @@ def refuse_foreign_schema(db: apsw.Connection, version: int) -> None:
 
 @cache
 def _own_parts(version: int) -> _Parts:
-    """Takes 7 ms, once in a process."""
+    """The parts of kb's schema. Making them takes 7 ms, once in a process."""
     with closing(SqliteConnection(":memory:")) as db:
         register_checksum(db)
         apply_steps(db, after=0, up_to=version)
@@ -70,7 +70,7 @@ def _read_parts(db: apsw.Connection) -> _Parts:
 
 
 def _shown(name: object) -> str:
-    """In ASCII: whoever put it there chose the name."""
+    """The name in ASCII: it may be hostile."""
     return ascii(name)[:_LONGEST_NAME]
 
 

@@ -96,7 +96,7 @@ def is_v2(db: apsw.Connection) -> bool:
 
 
 def _is_plain_table(db: apsw.Connection, name: str) -> bool:
-    """No view, and no virtual table: reading one of these would run what others put there."""
+    """Whether it is neither a view nor a virtual table: reading one of these could run foreign code."""
     sql = db.execute("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?", (name,)).get
     return str(sql).startswith("CREATE TABLE ")
 
@@ -126,7 +126,7 @@ def take_over(
     Originals get their place among ours before anything refers to them. A file that is gone leaves its document
     without an original: its text is still there.
 
-    Of v2 only its own tables are read; whatever else others put there never runs.
+    Only the tables of v2 are read. Anything else in the file never runs.
     """
     old.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
     old.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
@@ -182,10 +182,10 @@ def _find_file(folder: Path, stored_path: str | None) -> Path | None:
         return None
     try:
         path = (folder / stored_path).resolve()
-        # What is elsewhere was not put there by v2, and kb does not read it.
+        # v2 stored all files in this folder, so kb reads no file elsewhere.
         return path if path.is_relative_to(folder.resolve()) and path.is_file() else None
     except (OSError, RuntimeError):
-        # The path is too long, or its links lead in a circle.
+        # The path is too long, or its links form a loop.
         return None
 
 
@@ -290,7 +290,7 @@ def _take_over_tags(old: apsw.Connection, new: SqliteConnection) -> None:
     # In the order of their ids: v2 knew no other.
     for document_id, names in groupby(links, key=lambda link: link[0]):
         tags = (name.replace("\0", "").strip()[:MAX_TAG_CHARACTERS].strip() for _, name in names)
-        # However many they are: too many can be removed, and none is lost.
+        # All tags, even if they are too many: none is lost, and the user can remove some.
         insert_tags(new, document_id, [*dict.fromkeys(filter(None, tags))])
 
 

@@ -38,7 +38,7 @@ class Dialect(Protocol):
 
     @property
     def text_list(self) -> str:
-        """The texts that are bound as a JSON array, for use after IN. None of them has a NUL."""
+        """SQL for use after IN: the texts that are bound as a JSON array. No text may contain a NUL."""
         ...
 
     @property
@@ -110,7 +110,7 @@ class Connection(Executor, Protocol):
         ...
 
     def read_vectors(self, document_id: DocumentId, *, offset: int, limit: int) -> Vectors:
-        """One row a chunk, in their order, from that chunk on."""
+        """One row for each chunk, in order, from the chunk at `offset` on."""
         ...
 
     def read_whole_vectors(self, document_ids: Sequence[int], *, model: str) -> Iterable[tuple[DocumentId, Vector]]:
@@ -118,7 +118,7 @@ class Connection(Executor, Protocol):
         ...
 
     def index_new_title(self, document_id: DocumentId, *, former: str) -> AbstractContextManager[None]:
-        """For the block that gives the document another title, and so its chunks other words."""
+        """For the `with` block that changes the title of the document, and so the indexed words of its chunks."""
         ...
 
     def insert_event(

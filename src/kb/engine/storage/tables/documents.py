@@ -289,12 +289,12 @@ def _keep_wish(old: Metadata, new: Metadata) -> Metadata:
 
 
 def _require_room_for_metadata(new: Metadata, *, former: Metadata) -> None:
-    """A document that already has too much, as in an older base, may keep as much as it has."""
+    """Raises `InvalidRequest`, but a document of an older base that already has too much may keep as much."""
     size_bytes = count_metadata_bytes(new)
     if size_bytes > MAX_METADATA_BYTES and size_bytes > count_metadata_bytes(former):
         raise InvalidRequest(
-            f"The document would have {size_bytes} bytes of metadata, and the most is {MAX_METADATA_BYTES}, with what "
-            "was read in its file. Give it less metadata."
+            f"The document would have {size_bytes} bytes of metadata, with what was read in its file. The most is "
+            f"{MAX_METADATA_BYTES}. Give it less metadata."
         )
 
 

@@ -19,7 +19,7 @@ from kb.engine.storage.tables.documents import RECENCY
 from kb.engine.storage.tables.journal import announce_map
 from kb.engine.storage.tables.rows import TAGS_BYTES, count_fitting, damage_told, fetch_all, load_tags, to_datetime
 
-# Four times as many as most bases need. Only one map is read at a time.
+# Four times what most bases need. Only one map is read at a time.
 MAX_MAP_BYTES = 16 * 1024 * 1024
 
 

@@ -29,7 +29,7 @@ from kb.engine.storage.tables.rows import (
 )
 from kb.engine.storage.tables.tags import replace_all_tags
 
-# Of what is read at once.
+# The most that is read at once.
 MOST_ROWS = 500
 MOST_BYTES = 1024 * 1024
 

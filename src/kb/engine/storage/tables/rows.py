@@ -20,7 +20,7 @@ DOCUMENT_COLUMNS = (
 )
 CHUNK_COLUMNS = "id, uuid, ordinal, text, page_num, heading"
 
-# What has no fixed size, in bytes, and about what the rest comes to as JSON.
+# SQL for the size of a row in bytes: the fields of variable size, and a constant for the rest of its JSON.
 TAGS_BYTES = (
     "(SELECT COALESCE(sum(octet_length(name) + 3), 0) FROM document_tags JOIN tags ON tags.id = tag_id "
     "WHERE document_id = documents.id)"
@@ -34,7 +34,7 @@ CHUNK_BYTES = "150 + octet_length(text) + COALESCE(octet_length(heading), 0)"
 # The databases' integers end here; a larger one names nothing.
 LARGEST_ID = 2**63 - 1
 
-# Reads JSON without making objects of it, which takes six times as long.
+# Checks JSON without making objects of it, which would take six times as long.
 _AN_OBJECT = SchemaValidator(core_schema.typed_dict_schema({}, extra_behavior="ignore"))
 
 # What most documents have.
@@ -84,7 +84,7 @@ def job_id_of(db: Connection, ref: Ref) -> JobId:
 
 
 def count_fitting(sizes: Iterable[int], *, max_bytes: int = MAX_ANSWER_BYTES) -> int:
-    """How many of the first rows an answer has room for: at least one, or its reader could not go on."""
+    """How many of the first rows an answer has room for. At least one, or the reader could not go on."""
     count = total = 0
     for size in sizes:
         total += size
@@ -182,7 +182,7 @@ def to_document(row: Sequence[Any], tags: Iterable[str]) -> Document:
 
 
 def _whole_json(text: str) -> str:
-    """The text, which is sent on as it is. Raises `ValueError` if it is damaged."""
+    """The text unchanged, since it is sent as it is stored. Raises `ValueError` if it is damaged."""
     if text != NO_METADATA:
         _AN_OBJECT.validate_json(text)
     return text

@@ -1,6 +1,6 @@
 """Tags: a document's tags are in the order in which they were added, and an unused tag is gone.
 
-However many tags change, the number of statements is the same, since other writers wait meanwhile.
+The number of statements does not depend on the number of tags, since other writers wait meanwhile.
 """
 
 import json
@@ -59,7 +59,7 @@ def _save_tags(db: Connection, document: Document, tags: Iterable[str], now: dat
 
 
 def replace_all_tags(db: Connection, document_id: DocumentId, tags: Iterable[str]) -> None:
-    """Raises `InvalidRequest` if these are too many."""
+    """Raises `InvalidRequest` if there are too many tags."""
     wanted = list(dict.fromkeys(tags))
     former = fetch_all(db, "SELECT tag_id FROM document_tags WHERE document_id = ?", (document_id,))
     _require_room(len(wanted), former=len(former))
@@ -69,7 +69,7 @@ def replace_all_tags(db: Connection, document_id: DocumentId, tags: Iterable[str
 
 
 def delete_unused_tags(db: Connection, tag_ids: Sequence[int]) -> None:
-    """Delete those of these tags that no document has."""
+    """Delete the given tags that no document has."""
     # A tag that another transaction is giving to another document stays.
     unused = fetch_all(
         db,
@@ -77,7 +77,7 @@ def delete_unused_tags(db: Connection, tag_ids: Sequence[int]) -> None:
         f"AND NOT EXISTS (SELECT 1 FROM document_tags WHERE tag_id = tags.id) ORDER BY id {db.dialect.skip_locked}",
         (json.dumps(tag_ids),),
     )
-    # It may have got it before this transaction held the tag.
+    # A document may have got the tag before this transaction locked it.
     db.execute(
         f"DELETE FROM tags WHERE id IN {db.dialect.id_list} "
         "AND NOT EXISTS (SELECT 1 FROM document_tags WHERE tag_id = tags.id)",
@@ -86,7 +86,7 @@ def delete_unused_tags(db: Connection, tag_ids: Sequence[int]) -> None:
 
 
 def add_tags(db: Connection, document_id: DocumentId, tags: Sequence[str]) -> bool:
-    """Add the tags that are missing, after those that are there; returns whether any was.
+    """Add the missing tags after the existing ones; returns whether any was missing.
 
     The document must be locked, or new. Raises `InvalidRequest` if it would have too many.
     """
@@ -99,7 +99,7 @@ def add_tags(db: Connection, document_id: DocumentId, tags: Sequence[str]) -> bo
 
 
 def _require_room(count: int, *, former: int) -> None:
-    """A document that already has too many, as in an older base, may keep as many as it has."""
+    """Raises `InvalidRequest`, but a document of an older base that already has too many may keep as many."""
     if count > max(MAX_TAGS, former):
         raise InvalidRequest(
             f"The document would have {count} tags, and the most is {MAX_TAGS}. Remove some of its tags, or add fewer."
@@ -107,7 +107,7 @@ def _require_room(count: int, *, former: int) -> None:
 
 
 def insert_tags(db: Connection, document_id: DocumentId, tags: Sequence[str]) -> None:
-    """Give the document these tags, none of which it has, after those that it has; however many they are."""
+    """Add these tags after those of the document, which must have none of them. Their number is not checked."""
     if not tags:
         return
     ids = _find_or_insert_tags(db, tags)
@@ -121,11 +121,11 @@ def insert_tags(db: Connection, document_id: DocumentId, tags: Sequence[str]) ->
 
 
 def _find_or_insert_tags(db: Connection, tags: Iterable[str]) -> dict[str, int]:
-    """The ids by name. No transaction removes these as unused before this one ends; others may use them."""
+    """The ids by name. Until this transaction ends, no other one deletes these tags; others may use them."""
     missing = set(tags)
     ids: dict[str, int] = {}
     while True:
-        # In one order in all transactions, so that no two wait for each other.
+        # All transactions use the same order, so that no two wait for each other.
         names = json.dumps(sorted(missing))
         ids |= dict(
             fetch_all(
@@ -137,7 +137,7 @@ def _find_or_insert_tags(db: Connection, tags: Iterable[str]) -> dict[str, int]:
         missing -= ids.keys()
         if not missing:
             return ids
-        # Another transaction may insert some of them at the same time: the next look finds those.
+        # Another transaction may insert some of them at the same time: the next round finds those.
         db.executemany(
             "INSERT INTO tags (name) VALUES (?) ON CONFLICT DO NOTHING", [(name,) for name in sorted(missing)]
         )

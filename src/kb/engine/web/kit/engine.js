@@ -15,7 +15,7 @@ export const updateDocument = (id, body, ifMatch) => call("PATCH", `/documents/$
 export const deleteDocument = (id, { keepalive } = {}) => answerOf(call("DELETE", `/documents/${encodeURIComponent(id)}`, { keepalive }));
 export const changeTags = (id, { add = [], remove = [] }) =>
   answerOf(call("PATCH", `/documents/${encodeURIComponent(id)}/tags`, { body: { add, remove } }));
-/** All of them, page after page. */
+/** All tags, read page after page. */
 export async function listTags(signal) {
   const all = [];
   for (;;) {

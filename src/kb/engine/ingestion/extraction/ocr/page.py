@@ -34,15 +34,15 @@ _LEAST_CONFIDENCE_IF_FEW = 0.95
 
 
 class PageReader:
-    """Loads the models once. It starts its threads at once: none can be started when a page is read."""
+    """Loads the models once, and starts all threads: later, when a page is read, none can be started."""
 
     def __init__(self, *, threads: int) -> None:
-        # Threads of its own would start with the first picture, and a page takes as long without them.
+        # OpenCV would start threads with the first picture, when they are refused. A page takes no longer without them.
         cv2.setNumThreads(1)
         self._detector = Detector(threads=threads)
         self._recogniser = Recogniser()
         self._pool = ThreadPoolExecutor(threads)
-        # The pool starts a thread for each piece of work that finds none idle.
+        # The pool starts a thread only for work that finds no idle thread. The barrier keeps all of them busy.
         all_are_there = Barrier(threads)
         list(self._pool.map(lambda _: all_are_there.wait(), range(threads)))
 

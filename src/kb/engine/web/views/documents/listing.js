@@ -108,7 +108,7 @@ export class Listing {
     }
   }
 
-  /** The documents from `begin` to before `end`. The engine ends a page early where it would be too large. */
+  /** Fetches the documents from `begin` up to but not including `end`. The engine ends a page early if it would be too large. */
   async #fetch(begin, end, signal) {
     for (let offset = begin; offset === begin || offset < Math.min(end, this.total); ) {
       const answer = await engine.listDocuments({ ...this.#query, limit: Math.min(end - offset, LARGEST_PAGE), offset }, signal);

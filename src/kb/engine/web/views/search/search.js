@@ -210,7 +210,7 @@ function howDegraded(results) {
   return byMeaning ? "by meaning only: these words are in too many documents" : "by keyword only; the status tells why";
 }
 
-/** Whether no hits come after these. There may be more than `total`; and a page with very much in it ends early. */
+/** Whether there are no more hits. There may be more than `total`, and a page of very large hits ends early. */
 function isAll(results, found, total) {
   return results.length < PAGE_SIZE && found >= total;
 }

@@ -18,7 +18,7 @@ _MAX_ADDRESS_CHARACTERS = 400
 
 _ENCODED_WORD = re.compile(r"=\?([^?\s]{1,40})\?([bqBQ])\?([^?]*)\?=")
 _GAP = re.compile(r"(?<=\?=)\s+(?==\?)")
-# From the beginning of a word: otherwise a long one would be read again from each of its letters.
+# The pattern must begin at the start of a word. Otherwise it would try again from each letter of a long word.
 _WHOLE_PARAMETER = re.compile(r"(?<!\w)(\w+)\*\s*=", re.ASCII)
 _PIECE_OF_PARAMETER = re.compile(r";\s*(\w+)\*\d+\*?\s*=[^;]*", re.ASCII)
 

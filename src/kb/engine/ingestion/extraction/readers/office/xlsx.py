@@ -44,10 +44,10 @@ from kb.engine.ingestion.titles import MAX_HEADING_CHARACTERS, shorten
 
 # A sheet that is not larger when unpacked than an archive may hold has fewer cells; more are a void.
 MAX_CELLS = 10_000_000
-# A sheet has no more in any program. One cell far beyond them would have all rows and columns before it made.
+# No program allows more. For one cell far beyond these, the parser would make all rows and columns before it.
 MAX_ROWS = 1_048_576
 MAX_COLUMNS = 16_384
-# With the empty ones before the last in each row.
+# Empty cells before the last cell of each row count too.
 MAX_CELLS_ROW_BY_ROW = 5 * MAX_CELLS
 MAX_NAMES_TOLD = 100
 
@@ -105,7 +105,7 @@ def _find_sheets(archive: Archive) -> list[_Sheet]:
 
 
 def _measure(content: bytes) -> tuple[Sequence[int], bool]:
-    """Which parts of the sheet seem to have rows, and whether it is too large to be held as one block.
+    """The parts of the sheet that seem to have rows, and whether it is too large to be held as one block.
 
     Raises `Unreadable` if a cell is beyond the last row or column that a sheet may have.
     """
@@ -133,12 +133,12 @@ def _column_number(letters: bytes) -> int:
 
 def _check_size(rows: int, columns: int) -> None:
     if rows > MAX_ROWS or columns > MAX_COLUMNS:
-        raise corrupt(f"A sheet has a cell beyond row {MAX_ROWS:,} or column XFD, the last that there may be.")
+        raise corrupt(f"A sheet has a cell beyond row {MAX_ROWS:,} or column XFD, the last that a sheet may have.")
 
 
 def _too_many_cells() -> Unreadable:
     reason = f"A sheet has more than {MAX_CELLS_ROW_BY_ROW:,} cells, nearly all of them empty."
-    return Unreadable("extraction_limit", f"{reason} Delete the empty columns, save the file again, and add that.")
+    return Unreadable("extraction_limit", f"{reason} Delete the empty columns, save the file, and add it again.")
 
 
 class _Workbook:
@@ -148,7 +148,7 @@ class _Workbook:
         self._path = path
 
     def read_rows(self, sheet: _Sheet) -> Iterator[Row]:
-        """All but rows without any cell, of which a sheet may have a million."""
+        """All rows except those without any cell: a sheet may have a million of these."""
         count = 0
         for number, cells in enumerate(self._read_cells(sheet), start=1):
             _check_size(number, len(cells))
@@ -165,7 +165,7 @@ class _Workbook:
             except python_calamine.CalamineError:
                 pass
             else:
-                # A reference that is written in an unusual way was not found when the sheet was measured.
+                # Measuring the sheet does not find references that are written in an unusual way.
                 _check_size(*((last + 1 for last in found.end) if found.end else (0, 0)))
                 return found.iter_rows()
         worksheet = self._patient[sheet.name]

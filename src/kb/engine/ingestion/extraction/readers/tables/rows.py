@@ -75,7 +75,7 @@ class TableParts:
             if part_of(self._next[0]) >= parts.start:
                 sections.append(self._next[1])
             self._read_on()
-        # Behind a failure nothing more can be read: those parts are missing as well, not blank.
+        # After a failure nothing more can be read: all later parts are missing too, not blank.
         if self._failure is not None:
             raise self._failure
         return sections
