@@ -243,7 +243,7 @@ def count_filters(pid: int) -> int:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
 def test_whoever_reads_pictures_can_change_nothing_and_comes_last(recognise: Callable[..., Recognition]) -> None:
-    """I5, I8; what the kernel refuses it is tried in `test_sandbox.py`."""
+    """I5, I8; what the kernel refuses it is tried in `test_confinement.py`."""
     recognise([1], processes=1).answer()
 
     (reader,) = find_readers()
