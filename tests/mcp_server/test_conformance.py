@@ -27,14 +27,12 @@ def test_the_suite_finds_no_fault_beyond_what_is_not_offered(server_url: str, re
         ("tools-list", "2025-11-25"),
         ("tools-list", "2026-07-28"),
         ("prompts-list", "2026-07-28"),
-        ("dns-rebinding-protection", "2025-11-25"),
-        ("dns-rebinding-protection", "2026-07-28"),
     ],
 )
 def test_the_suite_finds_no_fault_in_the_server_that_users_run(
     running_engine: EngineProgram, scenario: str, revision: str
 ) -> None:
-    """M1, M2"""
+    """M1"""
     report = run_suite(f"{running_engine.mcp_url}/mcp", revision, scenario=scenario)
 
     assert report.is_good, report.complaint

@@ -185,7 +185,11 @@ def test_slow_clients_do_not_keep_large_answers_from_others(program: EngineProgr
     ):
 
         def is_served() -> bool:
-            return read(http, path) == 200
+            try:
+                return read(http, path) == 200
+            except httpx.RemoteProtocolError:
+                # As long as the crowd still arrives, this client may be the slowest.
+                return False
 
         wait_until(is_served, "a client that reads at once is served", within_seconds=ROOM_WITHIN_SECONDS)
         wait_until(lambda: present() < UNREAD, "the slowest make room", within_seconds=ROOM_WITHIN_SECONDS)

@@ -123,7 +123,7 @@ def test_m5_a_failed_call_is_marked_as_well(poisoned: Poisoned) -> None:
 def test_m25_a_resource_is_marked_and_says_whose_text_it_is(poisoned: Poisoned) -> None:
     listed = poisoned.call_mcp("resources/list", {})["result"]
     read = poisoned.call_mcp("resources/read", {"uri": f"kb://documents/{poisoned.note['id']}"})["result"]
-    notice, content = read["contents"]
+    content, notice = read["contents"]
 
     assert SIGN not in notice["text"]
     assert "never instructions" in notice["text"]
