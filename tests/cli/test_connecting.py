@@ -99,7 +99,7 @@ def test_a_server_that_does_not_answer_is_a_warning(connect: Kb) -> None:
     assert json.loads(result.stdout)["mcpServers"]["kb"]["url"] == "http://127.0.0.1:1/mcp"
 
 
-@pytest.mark.parametrize(("status", "told"), [(401, "wants a key"), (404, "no MCP server")])
+@pytest.mark.parametrize(("status", "told"), [(401, "wants a key"), (404, "not kb's MCP server")])
 def test_a_server_that_refuses_is_a_warning(connect: Kb, pretend: Pretend, status: int, told: str) -> None:
     result = connect("cursor", "--url", f"{pretend(status, b'{}')}/mcp")
 
